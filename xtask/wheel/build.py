@@ -39,7 +39,7 @@ def main(path, version, folder):
     info, package = f"cutap-{version}.dist-info", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cutap")
     files = [(f"cutap-{version}.data/scripts/cutap", program, 0o755)]
     for name in sorted(os.listdir(package)):
-        if name.endswith(".py"):
+        if name.endswith((".py", ".pyi", ".typed")):
             with open(os.path.join(package, name), "rb") as file:
                 files.append((f"cutap/{name}", file.read().replace(b"@VERSION@", version.encode()), 0o644))
     metadata = f"Metadata-Version: 2.1\nName: cutap\nVersion: {version}\nSummary: {SUMMARY}\n" \

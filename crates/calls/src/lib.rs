@@ -28,10 +28,12 @@ pub use generated::behaviour::status::{INVALID_DEVICE_FUNCTION, INVALID_HANDLE, 
 pub use generated::behaviour::{LAUNCH_CALLBACK, LOOKS_FOR_KERNEL_NAME};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
-pub use generated::watched::{FAMILIES, PARTS, PROFILERS, STEMS, WATCHED};
+pub use generated::watched::{FAMILIES, LISTED, PARTS, PROFILERS, STEMS, WATCHED};
 pub use glob::glob;
 pub use layer::{Layer, LayerRow};
-pub use lookup::{in_family, is_part, is_profiler, is_soname, layer_of, needs_driver, soname_of};
+pub use lookup::{
+    in_family, is_only_listed, is_part, is_profiler, is_soname, layer_of, listed, needs_driver, soname_of,
+};
 pub use role::{Role, argument, function_with, has_role, patterns_of, roles};
 pub use status::{LayerNames, is_answer, is_named_as, is_of_cuda, undeclared_status};
 
@@ -44,4 +46,6 @@ pub struct Watched {
     pub layer: Layer,
     /// Its functions work on a machine without a driver.
     pub without_driver: bool,
+    /// Only functions of [`LISTED`] are traced.
+    pub only_listed: bool,
 }

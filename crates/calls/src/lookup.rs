@@ -3,7 +3,7 @@
 //! auditwheel inserts eight hexadecimal digits into the names of libraries that it copies into a wheel
 //! (`libcudart-d0da41ae.so.11.0`). Such a name is treated like the plain one.
 
-use crate::{FAMILIES, Layer, PARTS, PROFILERS, WATCHED, Watched, glob};
+use crate::{FAMILIES, LISTED, Layer, PARTS, PROFILERS, WATCHED, Watched, glob};
 
 /// The number of a library's layer, or 0 when the library is not watched.
 pub fn layer_of(soname: &[u8]) -> u8 {
@@ -13,6 +13,16 @@ pub fn layer_of(soname: &[u8]) -> u8 {
 /// Whether the library is watched, and of no use without a driver.
 pub fn needs_driver(soname: &[u8]) -> bool {
     WATCHED.iter().find(|w| is_soname(w.soname, soname)).is_some_and(|w| !w.without_driver)
+}
+
+/// Whether only those functions of a library are watched that [`listed`] knows.
+pub fn is_only_listed(soname: &[u8]) -> bool {
+    WATCHED.iter().find(|w| is_soname(w.soname, soname)).is_some_and(|w| w.only_listed)
+}
+
+/// The name of a function that is known by another name than its symbol.
+pub fn listed(symbol: &[u8]) -> Option<&'static str> {
+    LISTED.iter().find(|(of, _)| of.as_bytes() == symbol).map(|(_, name)| *name)
 }
 
 /// The SONAME, a pattern, of the one library that a layer has, or of the first.
@@ -43,6 +53,7 @@ pub fn is_part(soname: &[u8]) -> bool {
 /// which have the names of BLAS.
 pub fn in_family(name: &[u8]) -> bool {
     FAMILIES.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
+        || name.starts_with(b"_Z") && listed(name).is_some()
 }
 
 /// Whether a SONAME matches `pattern` (`*` matches any characters), either directly or after auditwheel renamed it.
@@ -111,6 +122,16 @@ mod tests {
     fn library_of_a_layer() {
         assert!(needs_driver(b"libcublas.so.12") && !needs_driver(b"libnvrtc.so.12") && !needs_driver(b"libc.so.6"));
         assert_eq!((soname_of(Layer::DRIVER), soname_of(Layer::HIDDEN)), ("libcuda.so.1", ""));
+    }
+
+    /// Of a library of C++ functions, those of the list are known by another name.
+    #[test]
+    fn listed_functions() {
+        let symbol = b"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
+        assert!(in_family(symbol) && !in_family(b"_ZN3c1015warnOrSomethingEv"));
+        assert_eq!((listed(symbol), listed(b"cuInit")), (Some("reportMemoryUsageToProfiler"), None));
+        assert!(is_only_listed(b"libc10.so") && !is_only_listed(b"libc10_cuda.so") && !is_only_listed(b"libcuda.so.1"));
+        assert_eq!((layer_of(b"libc10.so"), layer_of(b"libc10_cuda.so")), (1, 0));
     }
 
     #[test]

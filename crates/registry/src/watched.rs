@@ -25,6 +25,17 @@ pub(crate) struct Library {
     /// Its functions work without a driver.
     #[serde(default)]
     pub(crate) without_driver: bool,
+    /// These alone are watched; none: all that it exports.
+    #[serde(default)]
+    pub(crate) functions: Vec<Listed>,
+}
+
+/// A function that is known by another name than its symbol.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Listed {
+    pub(crate) symbol: Spanned<String>,
+    pub(crate) name: String,
 }
 
 #[derive(Deserialize)]
@@ -78,6 +89,18 @@ fn check(source: &Source, watched: &Watched) -> Result<(), Error> {
             return Err(source.error(from.span().start, "source is empty, expected where the fact comes from".into()));
         }
     }
+    let mut symbols = BTreeMap::new();
+    for listed in watched.library.iter().flat_map(|library| &library.functions) {
+        let (symbol, at) = (listed.symbol.get_ref(), listed.symbol.span().start);
+        if symbols.insert(symbol, at).is_some() {
+            return Err(source.error(at, format!("symbol \"{symbol}\" stands here a second time")));
+        }
+        let mangled = format!("{}{}", listed.name.len(), listed.name);
+        if listed.name.is_empty() || !symbol.contains(&mangled) {
+            let message = format!("name is \"{}\", which is no part of symbol \"{symbol}\"", listed.name);
+            return Err(source.error(at, message));
+        }
+    }
     for family in &watched.family {
         let (prefix, at) = (family.prefix.get_ref(), family.prefix.span().start);
         if prefix.len() < 2 || !prefix.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
@@ -113,6 +136,11 @@ mod tests {
 
         let twice = "[[library]]\nsoname = \"liba.so\"\nlayer = \"library\"\nsource = \"x\"\n".repeat(2);
         assert_eq!(complaint(&format!("{twice}{REST}")), "w.toml:6: soname \"liba.so\" stands here a second time");
+
+        let misspelt = "[[library]]\nsoname = \"liba.so\"\nlayer = \"library\"\nsource = \"x\"\n\
+                        functions = [{ symbol = \"_ZN1a4taleEv\", name = \"tell\" }]\n";
+        let said = complaint(&format!("{misspelt}{REST}"));
+        assert_eq!(said, "w.toml:5: name is \"tell\", which is no part of symbol \"_ZN1a4taleEv\"");
 
         let bad = "[[library]]\nsoname = \"a\"\nlayer = \"library\"\nsource = \"x\"\n";
         let said = complaint(&format!("{bad}{REST}"));

@@ -46,7 +46,18 @@ pub(crate) fn watched(watched: &Watched) -> String {
     for library in &watched.library {
         let (soname, layer) = (library.soname.get_ref(), library.layer.get_ref().to_uppercase());
         let without = library.without_driver;
-        writeln!(out, "Watched {{ soname: {soname:?}, layer: Layer::{layer}, without_driver: {without} }},").unwrap();
+        let only_listed = !library.functions.is_empty();
+        writeln!(
+            out,
+            "Watched {{ soname: {soname:?}, layer: Layer::{layer}, without_driver: {without}, only_listed: \
+             {only_listed} }},"
+        )
+        .unwrap();
+    }
+    let about = "Symbols of functions that are known by another name, and that name.";
+    write!(out, "];\n\n/// {about}\npub static LISTED: &[(&str, &str)] = &[\n").unwrap();
+    for listed in watched.library.iter().flat_map(|library| &library.functions) {
+        writeln!(out, "({:?}, {:?}),", listed.symbol.get_ref(), listed.name).unwrap();
     }
     out.push_str("];\n");
     let families = watched.family.iter().map(|f| f.prefix.get_ref());

@@ -2,6 +2,7 @@
 //! run, which is written last. What a row has is decided in `cutap_report`.
 
 mod column_buffer;
+mod column_stream;
 mod folder;
 mod manifest;
 mod questions;
@@ -13,6 +14,7 @@ mod table_file;
 mod text_column;
 mod writer;
 
+pub use column_stream::{ColumnStream, table_names};
 pub use folder::{RunName, TablesError, TablesFolder};
 pub use manifest::{RunFile, RunManifest};
 pub use questions::{QUESTIONS, Question, VIEWS, View};

@@ -1,32 +1,22 @@
-"""cutap: strace, ltrace and policy for CUDA. `python -m cutap --help` lists the commands."""
+"""cutap: strace, ltrace and policy for CUDA. `python -m cutap --help` lists the commands.
+
+    import cutap
+    run = cutap.open("run.cutap")
+    run.calls(filter="cuMem*").to_polars()
+
+Times are nanoseconds and sizes bytes.
+"""
 import os
 import shutil
 import sys
-import sysconfig
+
+from .program import program
+from .recordings import TABLES, Error, Finding, Recording, Table, View, is_recorded, load_ipython_extension, open
+from .recordings import recording
 
 __version__ = "@VERSION@"
-
-
-def program():
-    """The path of the program `cutap` that came with this package."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    user = os.name + "_user"
-    folders = [
-        sysconfig.get_path("scripts"),
-        sysconfig.get_path("scripts", user) if user in sysconfig.get_scheme_names() else None,
-        # pip install --target FOLDER
-        os.path.join(os.path.dirname(package), "bin"),
-        os.path.dirname(sys.executable),
-    ]
-    for folder in folders:
-        path = folder and os.path.join(folder, "cutap")
-        if path and os.access(path, os.X_OK):
-            return path
-    path = shutil.which("cutap")
-    if path is None:
-        raise FileNotFoundError("cutap: its program is not in " + ", ".join(f for f in folders if f)
-                                + " and not on PATH; install the package cutap again")
-    return path
+__all__ = ["TABLES", "Error", "Finding", "Recording", "Table", "View", "is_recorded", "load_ipython_extension", "open",
+           "program", "recording", "words_with_python"]
 
 
 def words_with_python(words):

@@ -13,6 +13,9 @@ def main():
     except FileNotFoundError as error:
         sys.exit(str(error))
     words = sys.argv[1:]
+    if words[:1] == ["jupyter"]:
+        from . import jupyter
+        sys.exit(jupyter.main(words[1:]))
     if words and (words[0] in RUNNERS or words[0].endswith(".py")):
         words = words_with_python(words)
     os.execv(path, [path] + words)

@@ -486,6 +486,8 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("nvmlInit", Role::StartUp, 0),
     ("nvmlInitWithFlags", Role::StartUp, 0),
     ("nvmlInternalGetExportTable", Role::NvmlExportTable, 0),
+    ("reportMemoryUsageToProfiler", Role::ReturnsNothing, 0),
+    ("reportOutOfMemoryToProfiler", Role::ReturnsNothing, 0),
 ];
 
 /// Patterns of names with a role; those with `!` have it not, and come first.

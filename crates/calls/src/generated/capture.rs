@@ -19,7 +19,7 @@ const fn s(kind: u8, flags: u8, base: u8, offset: u16, count_base: u8, count: u1
 
 /// Sorted by the bits of the name's hash: (bits, number of the row).
 #[rustfmt::skip]
-pub static NAMES: [Name; 21652] = [
+pub static NAMES: [Name; 21654] = [
     n(0x00004f662fdd, 0), // cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize
     n(0x000140a12b21, 1), // nppiNormDiffInfGetBufferHostSize_16s_C1R
     n(0x0001636e0f12, 2), // nppiMul_16u_C3RSfs
@@ -1397,6 +1397,7 @@ pub static NAMES: [Name; 21652] = [
     n(0x114b36d8306b, 25), // nvjpegJpegStreamParseTables
     n(0x115332b6aa38, 110), // nppiFilterMedianGetBufferSize_8u_C4R
     n(0x115a830c7b70, 336), // nppiSignedDistanceTransformPBA_32f_C1R_Ctx
+    n(0x115bc2d759f6, 25), // reportOutOfMemoryToProfiler
     n(0x115d88b6aa41, 110), // nppiFilterMedianGetBufferSize_8u_C1R
     n(0x116430b6aa47, 110), // nppiFilterMedianGetBufferSize_8u_C3R
     n(0x1164c2c2c0d2, 16), // nppiCrossCorrValid_Norm_8u32f_C1R_Ctx
@@ -1738,6 +1739,7 @@ pub static NAMES: [Name; 21652] = [
     n(0x14d68137aa04, 11), // nppiMSEGetBufferHostSize_8u_C3R_Ctx#11
     n(0x14d79a0a1cf5, 385), // @cudaGetDriverEntryPoint#11
     n(0x14d7dc9c0239, 335), // @cudaGraphInstantiate
+    n(0x14d8d908cc10, 12), // reportMemoryUsageToProfiler
     n(0x14d92e87cf55, 11), // nppiAverageErrorGetBufferHostSize_64f_C4R_Ctx#11
     n(0x14ded9e1b787, 149), // cublasDsyrk_v2
     n(0x14e57559d705, 28), // cudaStreamGetFlags
@@ -25957,8 +25959,9 @@ pub static STEPS: [Step; 2713] = [
 
 /// The newest major versions that this is of, by the pattern of the SONAME.
 #[rustfmt::skip]
-pub static NEWEST: [(&str, u32); 33] = [
+pub static NEWEST: [(&str, u32); 34] = [
     ("libc.so.6", 6),
+    ("libc10.so", 0),
     ("libcublas.so.*", 13),
     ("libcublasLt.so.*", 13),
     ("libcublasmp.so.*", 0),

@@ -166,6 +166,20 @@ pub enum Effect {
         /// Array of option values.
         values: u8,
     },
+    /// Reports a block of an allocator's pool. It is handed out, or given back if its bytes are negative. The block is
+    /// a part of memory that the allocator has of CUDA.
+    Pool {
+        /// Whose pool.
+        of: &'static str,
+        /// The address; none: no such block could be had.
+        at: Option<u8>,
+        /// Its bytes, with a sign.
+        bytes: u8,
+        /// Bytes of all blocks that are handed out on this device, and those of the pool.
+        live: u8,
+        reserved: u8,
+        device: u8,
+    },
     /// May append to the logs of the linker in this parameter.
     TellsLogs(u8),
     /// Destroys a handle.

@@ -49,6 +49,9 @@ struct Target {
     /// Write tables as Parquet files into the folder DIR, for DuckDB, Polars, pandas, Spark
     #[arg(long, value_name = "DIR")]
     parquet: Option<PathBuf>,
+    /// Write one table to stdout as columns of Arrow's layout: the Python module reads them
+    #[arg(long, value_name = "TABLE")]
+    columns: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +76,10 @@ impl Export {
             let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
             let options = TablesOptions { with_arguments: !self.no_arguments, is_quiet: false };
             return export_tables::export(folder, self.input.open()?.paths(), &filter, options);
+        }
+        if let Some(table) = &self.target.columns {
+            let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);
+            return export_tables::export_columns(table, self.input.open()?.paths(), &filter);
         }
         let (format, path) = self.target.choice();
         let filter = self.filter.of_reader(self.all, &self.input)?.during(self.input.window()?);

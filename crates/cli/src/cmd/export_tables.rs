@@ -5,8 +5,9 @@ use crate::progress::Progress;
 use crate::reader_thread::write_all;
 use cutap_collect::{Error, Result, cannot, file_size, print_notice, scan_executables};
 use cutap_report::{Output, TableRows, end_notes};
-use cutap_tables::{RunName, TablesError, TablesFolder, TablesWriter};
+use cutap_tables::{ColumnStream, RunName, TablesError, TablesFolder, TablesWriter, table_names};
 use cutap_trace::{End, Filter, ReaderOptions, Runs, printable};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// What tables have, and what is said of them.
@@ -84,6 +85,41 @@ fn export_run(
     all_ends.iter().flat_map(end_notes).for_each(|note| print_notice(&note));
     say_counted(&runs, &run_ends);
     Ok(all_whole(&run_ends))
+}
+
+/// Writes one table of all runs to stdout, one run after the other. A reader that leaves is a clean end.
+pub(super) fn export_columns(table: &str, paths: &[PathBuf], filter: &Filter) -> Result<()> {
+    let failed = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Error::own(format!("cannot write the table to stdout: {e}"))),
+    };
+    let out = BufWriter::with_capacity(1 << 20, std::io::stdout());
+    let mut stream = match ColumnStream::begin(table, out) {
+        Ok(Some(stream)) => stream,
+        Ok(None) => {
+            let names = table_names().join(", ");
+            return Err(Error::own(format!("there is no table {}; there are {names}", printable(table))));
+        }
+        Err(e) => return failed(e),
+    };
+    let mut all_read = Ok(());
+    for path in paths {
+        let runs = Runs::open(std::slice::from_ref(path))?;
+        let mut rows = TableRows::new(stream, runs.host()?.name, true);
+        let reading = ReaderOptions { filter: filter.clone(), ..ReaderOptions::default() };
+        let (run_ends, written) = write_all(&runs, &reading, &mut rows)?;
+        let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
+        all_ends.iter_mut().for_each(scan_executables);
+        if let Err(e) = written.and_then(|()| rows.end_runs(&all_ends)) {
+            return failed(e);
+        }
+        stream = rows.finish().0;
+        if let Err(cut) = all_whole(&run_ends) {
+            print_notice(&cut.to_string());
+            all_read = Err(cut);
+        }
+    }
+    stream.finish().or_else(failed).and(all_read)
 }
 
 const ADVICE: &str = "give a directory that you may write";

@@ -41,6 +41,8 @@ pub struct Object {
     name_len: usize,
     /// One of a `cutap_calls::Layer`.
     pub layer: u8,
+    /// Of its functions only those are watched that `cutap_calls::listed` knows.
+    pub only_listed: bool,
     /// A profiler: gets the driver's own callback table.
     pub profiler: bool,
     /// The load this is: never used again for another library.
@@ -342,6 +344,7 @@ pub unsafe fn describe(info: &PhdrInfo) -> Object {
         name: [0; NAME],
         name_len: 0,
         layer: 0,
+        only_listed: false,
         profiler: false,
         id: 0,
         fresh: false,
@@ -383,6 +386,7 @@ pub unsafe fn describe(info: &PhdrInfo) -> Object {
         }
     }
     o.layer = cutap_calls::layer_of(o.name());
+    o.only_listed = cutap_calls::is_only_listed(o.name());
     o.profiler = cutap_calls::is_profiler(o.name());
     let me = describe as *const () as usize;
     o.ours = me >= o.span.0 && me < o.span.1;

@@ -125,7 +125,7 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     // SAFETY: from the loader.
     let headers: &[Phdr] = unsafe { core::slice::from_raw_parts(info.phdr, usize::from(info.phnum)) };
     // SAFETY: the object is mapped.
-    let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0) };
+    let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0 && !cutap_calls::is_only_listed(n)) };
     let kernel = libc::is_user(o) && libc::is_on();
     let profiler = profiler::is_user(o);
     let injection = injection_path::is_user(o) && injection_path::learn_path(snapshot).is_some();
@@ -251,7 +251,8 @@ impl ObjectBindings<'_> {
     /// As `rewrite`.
     unsafe fn may_be_ours(&self, name: &[u8]) -> bool {
         // SAFETY: the loader's lock keeps the live objects mapped.
-        let exported = |w: &Object| w.layer != 0 && w.live && unsafe { w.tables.find(name, |_, _| true) };
+        let exported =
+            |w: &Object| w.layer != 0 && !w.only_listed && w.live && unsafe { w.tables.find(name, |_, _| true) };
         cutap_calls::in_family(name)
             || self.kernel && libc::is_name(name)
             || self.injection && injection_path::is_name(name)

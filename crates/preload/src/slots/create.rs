@@ -36,6 +36,7 @@ fn cell_of(key: usize) -> usize {
 
 /// The address to hand out for `real`, a function `name` of `owner`; `None`: the real one.
 pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option<usize> {
+    let name = if owner.only_listed { cutap_calls::listed(name)?.as_bytes() } else { name };
     // The runtime's own cuKernelGetName is a separate slot, for it may be called because we watch.
     let load = owner.id | if interceptors::is_self_induced_name(name, how) { 1 << 31 } else { 0 };
     // A word of a table may hold the same function: that is another slot.

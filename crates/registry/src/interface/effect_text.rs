@@ -6,8 +6,8 @@ use super::toml_node::TomlNode;
 use crate::error::Error;
 
 /// Keys of a function that are no parameters.
-pub(crate) const KEYS: [&str; 9] =
-    ["allocates", "belongs", "unmaps", "frees", "destroys", "creates", "remembers", "keeps_logs", "tells_logs"];
+pub(crate) const KEYS: [&str; 10] =
+    ["allocates", "belongs", "unmaps", "frees", "destroys", "creates", "remembers", "keeps_logs", "tells_logs", "pool"];
 
 /// What a call does to allocations and handles; parameters by name.
 #[derive(Clone)]
@@ -34,6 +34,13 @@ pub(crate) enum EffectKind {
     /// The parameters that are a new linker's options and their values.
     KeepsLogs(String, String),
     TellsLogs,
+    /// Whose pool it is. The parameter is the address of a block, if there is one. The numbers are parameters: bytes of
+    /// the block, of all live blocks, of the pool, and its device.
+    Pool {
+        of: String,
+        has_block: bool,
+        numbers: [String; 4],
+    },
     /// The parameter whose value the handle carries; when which parameter is which value of its enum; whether it
     /// says where scalars are.
     Remembers {
@@ -50,6 +57,7 @@ pub(crate) fn read(key: &str, value: &TomlNode) -> Result<Vec<EffectText>, Error
         "belongs" => belongs(value)?,
         "unmaps" => unmaps(value)?,
         "keeps_logs" => keeps_logs(value)?,
+        "pool" => pool(value)?,
         "remembers" => return value.all()?.iter().map(remembers).collect(),
         _ => {
             let kind = match key {
@@ -117,6 +125,29 @@ fn keeps_logs(value: &TomlNode) -> Result<EffectText, Error> {
         return Err(value.error("expected { of = \"handle\", keys = \"parameter\", values = \"parameter\" }".into()));
     }
     Ok(EffectText { at: value.at, kind: EffectKind::KeepsLogs(keys, values), parameter: of })
+}
+
+fn pool(value: &TomlNode) -> Result<EffectText, Error> {
+    const KEYS: [&str; 4] = ["bytes", "live", "reserved", "device"];
+    let (mut of, mut at, mut numbers) = (String::new(), String::new(), [const { String::new() }; 4]);
+    for (key, value) in value.table(&["of", "at", "bytes", "live", "reserved", "device"])? {
+        match key {
+            "of" => of = value.text()?,
+            "at" => at = value.text()?,
+            _ => {
+                let names = KEYS.iter().zip(&mut numbers).filter(|(name, _)| **name == key);
+                let text = value.text()?;
+                names.for_each(|(_, number)| number.clone_from(&text));
+            }
+        }
+    }
+    if numbers.iter().chain([&of]).any(String::is_empty) {
+        let message = "expected { of = \"NAME\", and parameters: bytes, live, reserved, device, and at for a block }";
+        return Err(value.error(message.into()));
+    }
+    let has_block = !at.is_empty();
+    let parameter = if has_block { at } else { numbers[0].clone() };
+    Ok(EffectText { at: value.at, kind: EffectKind::Pool { of, has_block, numbers }, parameter })
 }
 
 fn unmaps(value: &TomlNode) -> Result<EffectText, Error> {

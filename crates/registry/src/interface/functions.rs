@@ -244,6 +244,17 @@ fn effect(tables: &Tables, text: &EffectText, params: &[Member], location: Locat
         EffectKind::Creates => Effect::Creates(at),
         EffectKind::TellsLogs => Effect::TellsLogs(at),
         EffectKind::KeepsLogs(keys, values) => Effect::KeepsLogs { of: at, keys: find(keys)?, values: find(values)? },
+        EffectKind::Pool { of, has_block, numbers } => {
+            let [bytes, live, reserved, device] = numbers;
+            Effect::Pool {
+                of: of.clone().leak(),
+                at: has_block.then_some(at),
+                bytes: find(bytes)?,
+                live: find(live)?,
+                reserved: find(reserved)?,
+                device: find(device)?,
+            }
+        }
         EffectKind::Remembers { value, when: None, mode: false } => Effect::Remembers { of: at, value: find(value)? },
         EffectKind::Remembers { value, when, mode } => {
             let (key, is) = match when {

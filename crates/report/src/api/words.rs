@@ -185,6 +185,10 @@ pub(super) fn effect(params: &[Param], effect: Effect) -> String {
         Effect::Frees(n) => format!("frees the memory at {}", name(n)),
         Effect::Destroys(n) => format!("ends {}", name(n)),
         Effect::KeepsLogs { of, keys, .. } => format!("*{} writes its logs where {} say", name(of), name(keys)),
+        Effect::Pool { of, at: Some(at), bytes, .. } => {
+            format!("tells of a block of {of}'s pool at {}; {} negative: it is given back", name(at), name(bytes))
+        }
+        Effect::Pool { of, bytes, .. } => format!("tells that {of} has no block of {} bytes", name(bytes)),
         Effect::TellsLogs(n) => format!("adds to the logs of {}", name(n)),
         Effect::Creates(n) => format!("makes *{}", name(n)),
         Effect::RemembersWhen { of, value, mode: true, .. } => {

@@ -15,6 +15,7 @@ use crate::format::units::{bytes, time};
 use crate::nesting::call_place::{CallPlace, place_of_call};
 use crate::nesting::open_calls::OpenCalls;
 use crate::nesting::open_ranges::OpenRanges;
+use crate::nesting::source_line::flag_of;
 use crate::resources::baseline::{Baseline, ProblemKey, ProblemSize};
 use crate::resources::leaks::Leaks;
 use crate::resources::selected_functions::SelectedFunctions;
@@ -175,6 +176,8 @@ pub struct Explain {
     calls: u64,
     spent: TimeSpent,
     has_stacks: bool,
+    /// The flag of `record` that has the lines of the program.
+    flag: Option<&'static str>,
     /// The program runs on.
     runs_on: bool,
     /// The functions that a filter selects; none without a filter.
@@ -202,6 +205,7 @@ impl Default for Explain {
             calls: 0,
             spent: TimeSpent::default(),
             has_stacks: false,
+            flag: None,
             runs_on: false,
             selected: None,
             selected_failures: None,
@@ -306,6 +310,7 @@ impl Explain {
         let counted = self.spent.exit(exit);
         let outer_calls: Vec<_> = self.open.open_calls(exit.call.thread.key).collect();
         self.has_stacks |= exit.call.stack().is_some();
+        self.flag.get_or_insert_with(|| flag_of(&exit.call.thread.process));
         let status = match exit.returned() {
             Some(Returned::Status(status)) => Some(status),
             _ => None,
@@ -450,7 +455,8 @@ impl Explain {
             writeln!(out, "next: cutap report {run}, for the functions with the most time")?;
         }
         if !self.has_stacks {
-            writeln!(out, "      cutap record --stack, which tells places of the program apart")?;
+            let flag = self.flag.unwrap_or("--stack");
+            writeln!(out, "      cutap record {flag}, which tells places of the program apart")?;
         }
         match self.has_gpu_time {
             true => writeln!(out, "      cutap report --gaps {run}, for the time that the GPU was idle"),

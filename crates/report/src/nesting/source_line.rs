@@ -2,6 +2,7 @@
 
 use cutap_printable::printable;
 use cutap_trace::{End, Frame, Process, Stack};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Folders of libraries of Python, and what is no file of the program.
@@ -35,6 +36,17 @@ impl SourceLine {
     /// The same with the file's folders.
     pub fn long(&self) -> String {
         format!("{}:{} {}", printable(&self.file), self.line, self.function)
+    }
+}
+
+/// Names of lines: a file has its folders only where another one of its name was there before.
+#[derive(Debug, Default)]
+pub(crate) struct LineNames(HashMap<String, Arc<str>>);
+
+impl LineNames {
+    pub fn name(&mut self, line: &SourceLine) -> String {
+        let first = self.0.entry(line.file_name()).or_insert_with(|| line.file.clone());
+        if *first == line.file { line.short() } else { line.long() }
     }
 }
 

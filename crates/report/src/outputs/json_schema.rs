@@ -5,6 +5,7 @@ use crate::call::columns::{CallColumn, ColumnType, Presence, RANK, RUN, call_col
 use crate::outputs::collective_fields;
 use crate::outputs::field_row::{FieldRow, PATH, RUNS};
 use crate::outputs::gpu_fields;
+use crate::outputs::pool_fields;
 use crate::outputs::problem_fields;
 use crate::outputs::range_fields;
 use crate::statistics::call_stats::{CallStats, View};
@@ -290,7 +291,7 @@ const ALLOCATED: &[FieldRow] = &[
     ("rank?", "integer", RANK),
 ];
 
-const LINES: [Line; 35] = [
+const LINES: [Line; 38] = [
     Line { name: "call", about: "A call.", fields: Fields::Columns },
     Line { name: "process", about: "A process.", fields: Fields::Rows(PROCESS) },
     Line { name: "instance", about: "A copy of the CUDA runtime in a process.", fields: Fields::Rows(INSTANCE) },
@@ -331,6 +332,21 @@ const LINES: [Line; 35] = [
         name: "allocated",
         about: "What a process allocated in all (`report --allocations`).",
         fields: Fields::Rows(ALLOCATED),
+    },
+    Line {
+        name: "pool",
+        about: "A pool of an allocator on a device (`report --allocations`).",
+        fields: Fields::Rows(pool_fields::POOL),
+    },
+    Line {
+        name: "pool_line",
+        about: "A line that asks for blocks of pools (`report --allocations`).",
+        fields: Fields::Rows(pool_fields::POOL_LINE),
+    },
+    Line {
+        name: "pool_refused",
+        about: "No block of a size could be had (`report --allocations`).",
+        fields: Fields::Rows(pool_fields::POOL_REFUSED),
     },
     Line {
         name: "gpu_kernel",

@@ -10,6 +10,7 @@ pub mod json;
 pub mod json_schema;
 pub mod kernel_lines;
 pub mod live_clocks;
+pub mod pool_fields;
 pub mod problem_fields;
 pub mod quiet;
 pub mod range_fields;

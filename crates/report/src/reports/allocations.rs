@@ -2,11 +2,13 @@
 //! Calls that allocate inside another one that does (a driver's call inside a runtime's) are part of that one. Calls of
 //! one path and one recorded stack are one row.
 
-use super::{Input, Report, ReportKind, Takes};
+use super::{Input, Report, ReportKind, Takes, pool_rows};
 use crate::format::json_writer::write_json;
 use crate::resources::leaks::{Change, Leaks, Thing};
 use crate::call::allocation_size::allocation_size;
+use crate::nesting::source_line::line_of;
 use crate::resources::live_bytes::{Holding, LiveBytes};
+use crate::resources::pools::{PoolCall, Pools};
 use crate::nesting::path_stacks::{path_of, stack_of, write_frames};
 use crate::call::resource_names::word;
 use crate::statistics::rows::{Rows, SortKey, headings};
@@ -51,6 +53,8 @@ pub struct Allocations {
     processes: HashMap<u32, Arc<Process>>,
     /// By the function's key.
     kinds: Vec<Option<Option<&'static str>>>,
+    /// Pools that allocators keep.
+    handed_out: Pools,
     rows: Rows,
     /// What places hold over time, if that is wanted.
     steps: Option<Vec<HeldStep>>,
@@ -59,9 +63,9 @@ pub struct Allocations {
 impl Default for Allocations {
     fn default() -> Allocations {
         let (lines, sites, runs, pending, alive) = Default::default();
-        let (pools, processes, kinds, rows, steps) = Default::default();
+        let (pools, processes, kinds, handed_out, rows, steps) = Default::default();
         let leaks = Leaks::with_changes();
-        Allocations { leaks, lines, sites, runs, pending, alive, pools, processes, kinds, rows, steps }
+        Allocations { leaks, lines, sites, runs, pending, alive, pools, processes, kinds, handed_out, rows, steps }
     }
 }
 
@@ -175,6 +179,10 @@ impl Allocations {
         let call = &exit.call;
         for change in self.leaks.changes() {
             self.changed(change, call.thread.key, exit.end_ns);
+        }
+        if let Some(pool_call) = PoolCall::of(exit).filter(|_| self.leaks.follows(exit) && exit.duration_ns.is_some()) {
+            let line = stack_of(self.leaks.open_calls(), call).and_then(line_of);
+            self.handed_out.add(pool_call, exit, line);
         }
         let Some(kind) = self.kind(&call.function).filter(|_| self.leaks.follows(exit)) else { return };
         let open = self.leaks.open_calls();
@@ -313,10 +321,17 @@ impl Report for Allocations {
     }
 
     fn nothing(&self) -> Option<Cow<'static, str>> {
-        self.sites.is_empty().then(|| "no call allocated memory".into())
+        (self.sites.is_empty() && self.handed_out.is_empty()).then(|| "no call allocated memory".into())
     }
 
     fn write_text(&self, end: &End, _colour: bool, out: &mut dyn io::Write) -> io::Result<()> {
+        if !self.handed_out.is_empty() {
+            pool_rows::write_text(&self.handed_out, self.rows, end, out)?;
+            if self.sites.is_empty() {
+                return Ok(());
+            }
+            writeln!(out)?;
+        }
         self.write_pools(end, out)?;
         let has_stacks = self.sites.keys().any(|(_, stack, _)| !stack.is_empty());
         let stacks = if has_stacks { ", and its stack" } else { "" };
@@ -338,6 +353,7 @@ impl Report for Allocations {
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        pool_rows::write_lines(&self.handed_out, self.rows, out)?;
         for Row { site: (path, stack, kind), sums, runs, holding, share } in self.sorted() {
             let mut line = json!({
                 "type": "allocations", "kind": kind, "count": sums.count, "bytes": sums.bytes,

@@ -39,6 +39,7 @@ reports! {
 }
 
 mod gpu_kernels;
+mod pool_rows;
 mod ranges;
 mod selected_ranges;
 mod steps;

@@ -257,7 +257,7 @@ impl Leaks {
                 }
                 Effect::Allocates { .. } | Effect::Creates(_) => {}
                 Effect::Remembers { .. } | Effect::RemembersWhen { .. } => {}
-                Effect::KeepsLogs { .. } | Effect::TellsLogs(_) => {}
+                Effect::KeepsLogs { .. } | Effect::TellsLogs(_) | Effect::Pool { .. } => {}
                 Effect::AllocatesInside { .. } | Effect::Belongs(..) | Effect::Unmaps { .. } => {}
             }
         }

@@ -2,12 +2,10 @@
 
 use crate::nesting::open_calls::OpenCalls;
 use crate::nesting::path_stacks::stack_of;
-use crate::nesting::source_line::{SourceLine, line_of};
+use crate::nesting::source_line::{LineNames, line_of};
 use crate::statistics::call_stats::CallEnd;
 use crate::statistics::tables::{By, Tables};
 use cutap_trace::{Call, EventVisitor, Exit};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The row of calls whose stack was not kept, or has no line.
 const NO_LINE: &str = "(no line)";
@@ -16,16 +14,15 @@ const NO_LINE: &str = "(no line)";
 #[derive(Debug)]
 pub struct Lines {
     open_calls: OpenCalls,
-    /// The file of each file name that was met first: others with this name are written with their folders.
-    files: HashMap<String, Arc<str>>,
+    names: LineNames,
     tables: Tables,
     has_line: bool,
 }
 
 impl Default for Lines {
     fn default() -> Lines {
-        let (open_calls, files) = Default::default();
-        Lines { open_calls, files, tables: Tables::new(By::Line), has_line: false }
+        let (open_calls, names) = Default::default();
+        Lines { open_calls, names, tables: Tables::new(By::Line), has_line: false }
     }
 }
 
@@ -42,18 +39,13 @@ impl EventVisitor for Lines {
             return;
         }
         let end = CallEnd::of(exit, inside);
-        let name = stack_of(&self.open_calls, &exit.call).and_then(line_of).map(|line| self.name(&line));
+        let name = stack_of(&self.open_calls, &exit.call).and_then(line_of).map(|line| self.names.name(&line));
         self.has_line |= name.is_some();
         self.tables.named(name.as_deref().unwrap_or(NO_LINE), CallEnd { inside_ns: 0, ..end });
     }
 }
 
 impl Lines {
-    fn name(&mut self, line: &SourceLine) -> String {
-        let first = self.files.entry(line.file_name()).or_insert_with(|| line.file.clone());
-        if *first == line.file { line.short() } else { line.long() }
-    }
-
     /// No call has a line.
     pub fn is_empty(&self) -> bool {
         !self.has_line

@@ -5,6 +5,7 @@ use crate::call::allocation_size::allocation_size;
 use crate::nesting::nest::id;
 use crate::resources::ended_calls::{allocated, freed};
 use crate::resources::leaks::Thing;
+use crate::resources::pools::PoolCall;
 use cutap_calls::hands_out;
 use cutap_trace::Exit;
 use foldhash::HashMap;
@@ -24,6 +25,29 @@ impl LiveAllocations {
         let of_call = freed(exit, described.function);
         ended_rows.extend(of_call.iter().filter_map(|thing| self.0.remove(thing)));
         ended_rows.iter_mut().for_each(|row| row.freed = Some((end_ns, id(&exit.call))));
+        if let Some(PoolCall { of, address: Some(address), bytes, .. }) = PoolCall::of(exit) {
+            let key = (exit.call.thread.process.key, of, address);
+            let before = self.0.remove(&key);
+            if bytes < 0 {
+                let freed = Some((end_ns, id(&exit.call)));
+                ended_rows.extend(before.map(|row| AllocationRow { freed, ..row }));
+                return ended_rows;
+            }
+            ended_rows.extend(before);
+            let row = AllocationRow {
+                call: id(&exit.call),
+                pid: exit.call.thread.process.pid,
+                thread: exit.call.thread.key,
+                memory: of,
+                address,
+                bytes: Some(bytes.unsigned_abs()),
+                call_ns: start_ns,
+                start_ns: end_ns,
+                freed: None,
+            };
+            self.0.insert(key, row);
+            return ended_rows;
+        }
         if hands_out(&exit.call.function.name) {
             return ended_rows;
         }

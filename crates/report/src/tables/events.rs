@@ -114,7 +114,12 @@ impl Table for Allocations {
             Cell::word(a.call)
         }),
         TableColumn::<Allocations>::new("pid", F::Number, "process", |a| Cell::Integer(a.pid.into())),
-        TableColumn::<Allocations>::new("memory", F::Text, "kind of memory", |a| Cell::Text(a.memory)),
+        TableColumn::<Allocations>::new(
+            "memory",
+            F::Text,
+            "kind of memory; of a block of a pool the allocator, as `PyTorch`",
+            |a| Cell::Text(a.memory),
+        ),
         TableColumn::<Allocations>::new("address", F::Measure, "its address", |a| Cell::word(a.address)),
         TableColumn::<Allocations>::new("bytes", F::Number, "its size, if the arguments have it", |a| {
             Cell::number(a.bytes)

@@ -987,1695 +987,1697 @@ pub(super) static TYPES: &[Type] = &[
     Struct(356), // 971 t_cudaExternalSemaphoreWaitParams_v1_params
     Struct(355), // 972 t_cudaExternalSemaphoreWaitParams_v1
     Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 973 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(250), // 974 t_cublasStatus_t
-    Status(250), // 975 t_cublasStatus_t_status
-    Handle(60), // 976 t_cublasHandle_t
-    Enum(251), // 977 t_cudaDataType
-    Array(t_i8, 2), // 978 t_A2_i8
-    Array(t_u8, 2), // 979 t_A2_u8
-    Array(t_i16, 2), // 980 t_A2_i16
-    Array(t_u16, 2), // 981 t_A2_u16
-    Array(t_i64, 2), // 982 t_A2_i64
-    Array(t_u64, 2), // 983 t_A2_u64
-    Array(t_f16, 2), // 984 t_A2_f16
-    Array(t_bf16, 2), // 985 t_A2_bf16
-    Struct(360), // 986 t_float2
-    Struct(361), // 987 t_double2
-    Pointer(t_float2, true), // 988 t_PC_float2
-    Pointer(t_float2, false), // 989 t_P_float2
-    Enum(252), // 990 t_cublasSideMode_t
-    Enum(253), // 991 t_cublasOperation_t
-    Pointer(t_P_float2, false), // 992 t_P_P_float2
-    Pointer(t_PC_float2, false), // 993 t_P_PC_float2
-    Enum(254), // 994 t_cublasFillMode_t
-    Pointer(t_f32, true), // 995 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 996 t_P_cublasHandle_t
-    Enum(255), // 997 t_cublasDiagType_t
-    Pointer(t_f64, true), // 998 t_PC_f64
-    Pointer(t_P_f64, false), // 999 t_P_P_f64
-    Pointer(t_PC_f64, false), // 1000 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 1001 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 1002 t_PC_i64
-    Pointer(t_double2, true), // 1003 t_PC_double2
-    Enum(256), // 1004 t_cublasComputeType_t
-    Enum(257), // 1005 t_cublasGemmAlgo_t
-    Enum(258), // 1006 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 1007 t_P_cublasAtomicsMode_t
-    Enum(259), // 1008 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 1009 t_P_cudaEmulationSpecialValuesSupport
-    Enum(260), // 1010 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 1011 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 1012 t_P_P_i32
-    Enum(261), // 1013 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 1014 t_P_cudaEmulationMantissaControl
-    Flags(262, 4), // 1015 t_cublasMath_t_in4
-    Pointer(t_cublasMath_t_in4, false), // 1016 t_P_cublasMath_t_in4
-    Enum(263), // 1017 t_cublasPointerMode_t
-    Pointer(t_cublasPointerMode_t, false), // 1018 t_P_cublasPointerMode_t
-    Enum(264), // 1019 t_libraryPropertyType
-    Pointer(t_f16, true), // 1020 t_PC_f16
-    Pointer(t_PC_f16, false), // 1021 t_P_PC_f16
-    Pointer(t_f16, false), // 1022 t_P_f16
-    Pointer(t_P_f16, false), // 1023 t_P_P_f16
-    Pointer(t_P_f32, false), // 1024 t_P_P_f32
-    Pointer(t_i64, false), // 1025 t_P_i64
-    Handle(61), // 1026 t_cublasLtHandle_t
-    Pointer(t_cublasLtHandle_t, false), // 1027 t_P_cublasLtHandle_t
-    Handle(62), // 1028 t_cublasLtEmulationDesc_t
-    Pointer(t_cublasLtEmulationDesc_t, false), // 1029 t_P_cublasLtEmulationDesc_t
-    Enum(265), // 1030 t_cublasLtEmulationDescAttributes_t
-    Handle(63), // 1031 t_cublasLtMatrixLayout_t
-    Pointer(t_cublasLtMatrixLayout_t, false), // 1032 t_P_cublasLtMatrixLayout_t
-    Handle(64), // 1033 t_cublasLtMatmulDesc_t
-    Struct(362), // 1034 t_cublasLtMatmulAlgo_t
-    Pointer(t_cublasLtMatmulAlgo_t, true), // 1035 t_PC_cublasLtMatmulAlgo_t
-    Enum(266), // 1036 t_cublasLtMatmulAlgoCapAttributes_t
-    Flags(267, 4), // 1037 t_cublasLtReductionScheme_t_in4
-    Enum(268), // 1038 t_cublasLtMatmulTile_t
-    Enum(269), // 1039 t_cublasLtMatmulStages_t
-    Flags(270, 4), // 1040 t_cublasLtPointerModeMask_t_in4
-    Flags(271, 4), // 1041 t_cublasLtEpilogue_t_in4
-    Flags(272, 8), // 1042 t_cublasLtNumericalImplFlags_in8
-    Array(t_i32, 4), // 1043 t_A4_i32
-    Struct(363), // 1044 t_cublasLtMatmulHeuristicResult_t
-    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 1045 t_P_cublasLtMatmulHeuristicResult_t
-    Enum(273), // 1046 t_cublasLtMatmulAlgoConfigAttributes_t
-    Pointer(t_cublasLtMatmulAlgo_t, false), // 1047 t_P_cublasLtMatmulAlgo_t
-    Handle(65), // 1048 t_cublasLtMatmulPreference_t
-    Pointer(t_cublasLtMatmulDesc_t, false), // 1049 t_P_cublasLtMatmulDesc_t
-    Enum(274), // 1050 t_cublasLtMatmulDescAttributes_t
-    Enum(275), // 1051 t_cublasLtPointerMode_t
-    Enum(276), // 1052 t_cublasLtMatmulMatrixScale_t
-    Enum(277), // 1053 t_cublasLtMatmulBatchInvarianceFlags_t
-    Pointer(t_cublasLtMatmulPreference_t, false), // 1054 t_P_cublasLtMatmulPreference_t
-    Enum(278), // 1055 t_cublasLtMatmulPreferenceAttributes_t
-    Enum(279), // 1056 t_cublasLtMatmulSearch_t
-    Enum(280), // 1057 t_cublasLtMatrixLayoutAttribute_t
-    Enum(281), // 1058 t_cublasLtOrder_t
-    Enum(282), // 1059 t_cublasLtBatchMode_t
-    Enum(283), // 1060 t_cublasLtIntegerWidth_t
-    Handle(66), // 1061 t_cublasLtMatrixTransformDesc_t
-    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 1062 t_P_cublasLtMatrixTransformDesc_t
-    Enum(284), // 1063 t_cublasLtMatrixTransformDescAttributes_t
-    Pointer(t_PC_f32, false), // 1064 t_P_PC_f32
-    Pointer(t_bf16, true), // 1065 t_PC_bf16
-    Pointer(t_PC_bf16, false), // 1066 t_P_PC_bf16
-    Pointer(t_bf16, false), // 1067 t_P_bf16
-    Pointer(t_P_bf16, false), // 1068 t_P_P_bf16
-    Pointer(t_u8, true), // 1069 t_PC_u8
-    Handle(67), // 1070 t_cublasXtHandle_t
-    Pointer(t_cublasXtHandle_t, false), // 1071 t_P_cublasXtHandle_t
-    Enum(285), // 1072 t_cublasXtPinnedMemMode_t
-    Pointer(t_cublasXtPinnedMemMode_t, false), // 1073 t_P_cublasXtPinnedMemMode_t
-    Enum(286), // 1074 t_cublasXtBlasOp_t
-    Enum(287), // 1075 t_cublasXtOpType_t
-    Pointer(t_double2, false), // 1076 t_P_double2
-    Pointer(t_P_double2, false), // 1077 t_P_P_double2
-    Pointer(t_PC_double2, false), // 1078 t_P_PC_double2
-    Enum(288), // 1079 t_cublasMpStatus_t
-    Status(288), // 1080 t_cublasMpStatus_t_status
-    Handle(68), // 1081 t_cublasMpGrid_t
-    Handle(69), // 1082 t_cublasMpHandle_t
-    Pointer(t_cublasMpHandle_t, false), // 1083 t_P_cublasMpHandle_t
-    Handle(70), // 1084 t_cublasMpMatrixDescriptor_t
-    Handle(71), // 1085 t_ncclComm_t
-    Enum(289), // 1086 t_cublasMpEmulationStrategy_t
-    Pointer(t_cublasMpEmulationStrategy_t, false), // 1087 t_P_cublasMpEmulationStrategy_t
-    Enum(290), // 1088 t_cublasMpGridLayout_t
-    Pointer(t_cublasMpGrid_t, false), // 1089 t_P_cublasMpGrid_t
-    Handle(72), // 1090 t_cublasMpMatmulDescriptor_t
-    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1091 t_P_cublasMpMatmulDescriptor_t
-    Enum(291), // 1092 t_cublasMpMatmulDescriptorAttribute_t
-    Enum(292), // 1093 t_cublasMpMatmulAlgoType_t
-    Enum(293), // 1094 t_cublasMpMatmulEpilogue_t
-    Enum(294), // 1095 t_cublasMpMatmulMatrixScale_t
-    Enum(295), // 1096 t_cublasMpResultScheme_t
-    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1097 t_P_cublasMpMatrixDescriptor_t
-    Enum(296), // 1098 t_cudnnStatus_t
-    Status(296), // 1099 t_cudnnStatus_t_status
-    Handle(73), // 1100 t_cudnnHandle_t
-    Handle(74), // 1101 t_cudnnActivationDescriptor_t
-    Handle(75), // 1102 t_cudnnTensorDescriptor_t
-    Enum(297), // 1103 t_cudnnDataType_t
-    Enum(298), // 1104 t_cudnnBackendDescriptorType_t
-    Handle(76), // 1105 t_cudnnBackendDescriptor_t
-    Pointer(t_cudnnBackendDescriptor_t, false), // 1106 t_P_cudnnBackendDescriptor_t
-    Enum(299), // 1107 t_cudnnBackendAttributeName_t
-    Enum(300), // 1108 t_cudnnBackendAttributeType_t
-    Enum(301), // 1109 t_cudnnConvolutionMode_t
-    Enum(302), // 1110 t_cudnnBackendHeurMode_t
-    Enum(303), // 1111 t_cudnnBackendKnobType_t
-    Enum(304), // 1112 t_cudnnNanPropagation_t
-    Enum(305), // 1113 t_cudnnBackendNumericalNote_t
-    Enum(306), // 1114 t_cudnnBackendLayoutType_t
-    Enum(307), // 1115 t_cudnnPointwiseMode_t
-    Enum(308), // 1116 t_cudnnGenStatsMode_t
-    Enum(309), // 1117 t_cudnnBnFinalizeStatsMode_t
-    Enum(310), // 1118 t_cudnnReduceTensorOp_t
-    Enum(311), // 1119 t_cudnnBackendBehaviorNote_t
-    Enum(312), // 1120 t_cudnnBackendTensorReordering_t
-    Enum(313), // 1121 t_cudnnResampleMode_t
-    Enum(314), // 1122 t_cudnnPaddingMode_t
-    Enum(315), // 1123 t_cudnnSignalMode_t
-    Struct(364), // 1124 t_cudnnFraction_t
-    Enum(316), // 1125 t_cudnnBackendNormMode_t
-    Enum(317), // 1126 t_cudnnBackendNormFwdPhase_t
-    Enum(318), // 1127 t_cudnnRngDistribution_t
-    Enum(319), // 1128 t_cudnnMoeGroupedMatmulMode_t
-    Enum(320), // 1129 t_cudnnBackendReshapeMode_t
-    Enum(321), // 1130 t_cudnnBackendOperationGraphMode_t
-    Enum(322), // 1131 t_cudnnCudaGraphRetention_t
-    Enum(323), // 1132 t_cudnnBatchNormMode_t
-    Enum(324), // 1133 t_cudnnBatchNormOps_t
-    Handle(77), // 1134 t_cudnnRNNDescriptor_t
-    Enum(325), // 1135 t_cudnnCTCLossAlgo_t
-    Handle(78), // 1136 t_cudnnCTCLossDescriptor_t
-    Enum(326), // 1137 t_cudnnCausalConv1dActivation_t
-    Handle(79), // 1138 t_cudnnFilterDescriptor_t
-    Handle(80), // 1139 t_cudnnConvolutionDescriptor_t
-    Enum(327), // 1140 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(328), // 1141 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(329), // 1142 t_cudnnConvolutionFwdAlgo_t
-    Handle(81), // 1143 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 1144 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 1145 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1146 t_P_cudnnAlgorithmDescriptor_t
-    Handle(82), // 1147 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1148 t_P_cudnnAlgorithmPerformance_t
-    Handle(83), // 1149 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 1150 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1151 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1152 t_P_cudnnConvolutionDescriptor_t
-    Handle(84), // 1153 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 1154 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1155 t_P_cudnnFilterDescriptor_t
-    Handle(85), // 1156 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1157 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(330), // 1158 t_cudnnFusedOps_t
-    Handle(86), // 1159 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1160 t_P_cudnnFusedOpsPlan_t
-    Handle(87), // 1161 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1162 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(88), // 1163 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1164 t_P_cudnnLRNDescriptor_t
-    Handle(89), // 1165 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1166 t_P_cudnnOpTensorDescriptor_t
-    Handle(90), // 1167 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1168 t_P_cudnnPersistentRNNPlan_t
-    Handle(91), // 1169 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1170 t_P_cudnnPoolingDescriptor_t
-    Handle(92), // 1171 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1172 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1173 t_P_cudnnRNNDescriptor_t
-    Handle(93), // 1174 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1175 t_P_cudnnReduceTensorDescriptor_t
-    Handle(94), // 1176 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1177 t_P_cudnnSeqDataDescriptor_t
-    Handle(95), // 1178 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1179 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1180 t_P_cudnnTensorDescriptor_t
-    Handle(96), // 1181 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1182 t_P_cudnnTensorTransformDescriptor_t
-    Enum(331), // 1183 t_cudnnNormMode_t
-    Enum(332), // 1184 t_cudnnDivNormMode_t
-    Enum(333), // 1185 t_cudnnDeterminism_t
-    Enum(334), // 1186 t_cudnnMathType_t
-    Struct(365), // 1187 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1188 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(366), // 1189 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1190 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(367), // 1191 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1192 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1193 t_PC_cudnnTensorDescriptor_t
-    Enum(335), // 1194 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1195 t_P_cudnnActivationMode_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1196 t_P_cudnnNanPropagation_t
-    Enum(336), // 1197 t_cudnnRNNAlgo_t
-    Union(369), // 1198 t_Algorithm
-    Struct(368), // 1199 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1200 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1201 t_P_cudnnStatus_t
-    Flags(337, 4), // 1202 t_cudnnAttnMode_in4
-    Pointer(t_cudnnAttnMode_in4, false), // 1203 t_P_cudnnAttnMode_in4
-    Pointer(t_cudnnDataType_t, false), // 1204 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1205 t_P_cudnnMathType_t
-    Enum(338), // 1206 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1207 t_P_cudnnLossNormalizationMode_t
-    Enum(339), // 1208 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1209 t_P_cudnnCTCGradMode_t
-    Flags(340, 4), // 1210 t_cudnnCallbackMask_in4
-    Pointer(t_cudnnCallbackMask_in4, false), // 1211 t_P_cudnnCallbackMask_in4
-    Pointer(t_cudnnConvolutionMode_t, false), // 1212 t_P_cudnnConvolutionMode_t
-    Enum(341), // 1213 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1214 t_P_cudnnReorderType_t
-    Enum(342), // 1215 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1216 t_P_cudnnTensorFormat_t
-    Enum(343), // 1217 t_cudnnFusedOpsConstParamLabel_t
-    Enum(344), // 1218 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(345), // 1219 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(346), // 1220 t_cudnnNormOps_t
-    Enum(347), // 1221 t_cudnnNormAlgo_t
-    Enum(348), // 1222 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1223 t_P_cudnnOpTensorOp_t
-    Enum(349), // 1224 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1225 t_P_cudnnPoolingMode_t
-    Enum(350), // 1226 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1227 t_P_cudnnRNNBiasMode_t
-    Enum(351), // 1228 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1229 t_P_cudnnRNNDataLayout_t
-    Enum(352), // 1230 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1231 t_P_cudnnRNNInputMode_t
-    Enum(353), // 1232 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1233 t_P_cudnnDirectionMode_t
-    Enum(354), // 1234 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1235 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1236 t_P_cudnnRNNAlgo_t
-    Flags(355, 4), // 1237 t_cudnnRNNPaddedIO_in4
-    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1238 t_P_cudnnRNNPaddedIO_in4
-    Enum(356), // 1239 t_cudnnForwardMode_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1240 t_P_cudnnReduceTensorOp_t
-    Enum(357), // 1241 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1242 t_P_cudnnReduceTensorIndices_t
-    Enum(358), // 1243 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1244 t_P_cudnnIndicesType_t
-    Enum(359), // 1245 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1246 t_P_cudnnSeqDataAxis_t
-    Enum(360), // 1247 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1248 t_P_cudnnFoldingDirection_t
-    Struct(370), // 1249 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1250 t_PC_cudnnGnnCscGraph_t
-    Enum(361), // 1251 t_cudnnGnnAggOp_t
-    Enum(362), // 1252 t_cudnnGnnActivationOp_t
-    Struct(371), // 1253 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1254 t_PC_cudnnGnnMhaParams_t
-    Enum(363), // 1255 t_cudnnLRNMode_t
-    Enum(364), // 1256 t_cudnnWgradMode_t
-    Enum(365), // 1257 t_cudnnErrQueryMode_t
-    Enum(366), // 1258 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1259 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1260 t_PC_cudnnSeqDataAxis_t
-    Enum(367), // 1261 t_cudnnSamplerType_t
-    Enum(368), // 1262 t_cudnnSoftmaxAlgorithm_t
-    Enum(369), // 1263 t_cudnnSoftmaxMode_t
-    Enum(370), // 1264 t_cudssStatus_t
-    Status(370), // 1265 t_cudssStatus_t_status
-    Handle(97), // 1266 t_cudssConfig_t
-    Pointer(t_cudssConfig_t, false), // 1267 t_P_cudssConfig_t
-    Enum(371), // 1268 t_cudssConfigParam_t
-    Enum(372), // 1269 t_cudssReorderingAlg_t
-    Enum(373), // 1270 t_cudssFactorizationAlg_t
-    Enum(374), // 1271 t_cudssSolveAlg_t
-    Enum(375), // 1272 t_cudssMatchingAlg_t
-    Enum(376), // 1273 t_cudssSolveMode_t
-    Enum(377), // 1274 t_cudssPivotType_t
-    Enum(378), // 1275 t_cudssPivotEpsilonAlg_t
-    Enum(379), // 1276 t_cudssDowncastFactorsMode_t
-    Handle(98), // 1277 t_cudssHandle_t
-    Pointer(t_cudssHandle_t, false), // 1278 t_P_cudssHandle_t
-    Handle(99), // 1279 t_cudssData_t
-    Pointer(t_cudssData_t, false), // 1280 t_P_cudssData_t
-    Enum(380), // 1281 t_cudssDataParam_t
-    Array(t_i64, 16), // 1282 t_A16_i64
-    Array(t_i64, 3), // 1283 t_A3_i64
-    Flags(381, 4), // 1284 t_cudssPhase_t_in4
-    Handle(100), // 1285 t_cudssMatrix_t
-    Struct(372), // 1286 t_cudssDeviceMemHandler_t
-    Pointer(t_cudssDeviceMemHandler_t, false), // 1287 t_P_cudssDeviceMemHandler_t
-    Struct(373), // 1288 t_cudssPinnedMemHandler_t
-    Pointer(t_cudssPinnedMemHandler_t, false), // 1289 t_P_cudssPinnedMemHandler_t
-    Pointer(t_cudssMatrix_t, false), // 1290 t_P_cudssMatrix_t
-    Enum(382), // 1291 t_cudssMatrixType_t
-    Enum(383), // 1292 t_cudssMatrixViewType_t
-    Enum(384), // 1293 t_cudssIndexBase_t
-    Enum(385), // 1294 t_cudssLayout_t
-    Pointer(t_P_P_void, false), // 1295 t_P_P_P_void
-    Pointer(t_cudaDataType, false), // 1296 t_P_cudaDataType
-    Pointer(t_cudssMatrixType_t, false), // 1297 t_P_cudssMatrixType_t
-    Pointer(t_cudssMatrixViewType_t, false), // 1298 t_P_cudssMatrixViewType_t
-    Pointer(t_cudssIndexBase_t, false), // 1299 t_P_cudssIndexBase_t
-    Pointer(t_cudssLayout_t, false), // 1300 t_P_cudssLayout_t
-    Flags(386, 4), // 1301 t_cudssMatrixFormat_t_in4
-    Pointer(t_cudssMatrixFormat_t_in4, false), // 1302 t_P_cudssMatrixFormat_t_in4
-    Pointer(t_cudssDeviceMemHandler_t, true), // 1303 t_PC_cudssDeviceMemHandler_t
-    Pointer(t_cudaStream_t, true), // 1304 t_PC_cudaStream_t
-    Pointer(t_cudssPinnedMemHandler_t, true), // 1305 t_PC_cudssPinnedMemHandler_t
-    Enum(387), // 1306 t_cudssStatus_t_
-    Status(387), // 1307 t_cudssStatus_t_status_
-    Handle(101), // 1308 t_cudssConfig_t_
-    Pointer(t_cudssConfig_t_, false), // 1309 t_P_cudssConfig_t_
-    Enum(388), // 1310 t_cudssConfigParam_t_
-    Enum(389), // 1311 t_cudssAlgType_t
-    Enum(390), // 1312 t_cudssPivotType_t_
-    Handle(102), // 1313 t_cudssHandle_t_
-    Pointer(t_cudssHandle_t_, false), // 1314 t_P_cudssHandle_t_
-    Handle(103), // 1315 t_cudssData_t_
-    Pointer(t_cudssData_t_, false), // 1316 t_P_cudssData_t_
-    Enum(391), // 1317 t_cudssDataParam_t_
-    Flags(392, 4), // 1318 t_cudssPhase_t_in4_
-    Handle(104), // 1319 t_cudssMatrix_t_
-    Struct(374), // 1320 t_cudssDeviceMemHandler_t_
-    Pointer(t_cudssDeviceMemHandler_t_, false), // 1321 t_P_cudssDeviceMemHandler_t_
-    Pointer(t_cudssMatrix_t_, false), // 1322 t_P_cudssMatrix_t_
-    Enum(393), // 1323 t_cudssMatrixType_t_
-    Enum(394), // 1324 t_cudssMatrixViewType_t_
-    Enum(395), // 1325 t_cudssIndexBase_t_
-    Enum(396), // 1326 t_cudssLayout_t_
-    Pointer(t_cudssMatrixType_t_, false), // 1327 t_P_cudssMatrixType_t_
-    Pointer(t_cudssMatrixViewType_t_, false), // 1328 t_P_cudssMatrixViewType_t_
-    Pointer(t_cudssIndexBase_t_, false), // 1329 t_P_cudssIndexBase_t_
-    Pointer(t_cudssLayout_t_, false), // 1330 t_P_cudssLayout_t_
-    Flags(397, 4), // 1331 t_cudssMatrixFormat_t_in4_
-    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1332 t_P_cudssMatrixFormat_t_in4_
-    Pointer(t_cudssDeviceMemHandler_t_, true), // 1333 t_PC_cudssDeviceMemHandler_t_
-    Enum(398), // 1334 t_cufftResult
-    Status(398), // 1335 t_cufftResult_status
-    Handle(105), // 1336 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1337 t_P_cufftHandle
-    Handle(106), // 1338 t_cufftDescriptionHandle
-    Pointer(t_cufftDescriptionHandle, false), // 1339 t_P_cufftDescriptionHandle
-    Enum(399), // 1340 t_cufftDescriptionTrait
-    Handle(107), // 1341 t_cufftDeviceHandle
-    Pointer(t_cufftDeviceHandle, false), // 1342 t_P_cufftDeviceHandle
-    Handle(108), // 1343 t_cufftDeviceFunctionHandle
-    Enum(400), // 1344 t_cufftDeviceFunctionTrait
-    Pointer(t_cufftDeviceFunctionHandle, false), // 1345 t_P_cufftDeviceFunctionHandle
-    Pointer(t_P_char, false), // 1346 t_P_P_char
-    Enum(401), // 1347 t_cufftDeviceCodeContainer
-    Pointer(t_cufftDeviceCodeContainer, false), // 1348 t_P_cufftDeviceCodeContainer
-    Pointer(t_bool1, false), // 1349 t_P_bool1
-    Enum(402), // 1350 t_cufftType
-    Enum(403), // 1351 t_cufftDirection
-    Enum(404), // 1352 t_cufftProperty
-    Enum(405), // 1353 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1354 t_A64_i32
-    Array(t_P_void, 64), // 1355 t_A64_P_void
-    Array(t_u64, 64), // 1356 t_A64_u64
-    Struct(376), // 1357 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1358 t_P_cudaXtDesc
-    Enum(406), // 1359 t_libFormat
-    Struct(375), // 1360 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1361 t_P_cudaLibXtDesc
-    Handle(109), // 1362 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1363 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1364 t_P_cudaLibXtDescPointer
-    Enum(407), // 1365 t_cufftXtSubFormat
-    Enum(408), // 1366 t_cufftXtCopyType
-    Enum(409), // 1367 t_cufftXtQueryType
-    Struct(377), // 1368 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1369 t_A3_u64
-    Struct(378), // 1370 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1371 t_PC_cufftBox3d
-    Enum(410), // 1372 t_cufftXtWorkAreaPolicy
-    Handle(110), // 1373 t_fftw_plan
-    Array(t_f64, 2), // 1374 t_A2_f64
-    Pointer(t_A2_f64, false), // 1375 t_P_A2_f64
-    Enum(411), // 1376 t_fftwSign
-    Enum(412), // 1377 t_fftwFlags
-    Struct(379), // 1378 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1379 t_PC_fftwf_iodim64
-    Struct(380), // 1380 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1381 t_PC_fftwf_iodim
-    Handle(111), // 1382 t_fftwf_plan
-    Array(t_f32, 2), // 1383 t_A2_f32
-    Pointer(t_A2_f32, false), // 1384 t_P_A2_f32
-    Enum(413), // 1385 t_CUfileOpError
-    Struct(381), // 1386 t_CUfileError_t
-    Handle(112), // 1387 t_CUfileBatchHandle_t
-    Enum(414), // 1388 t_CUfileStatus_t
-    Struct(382), // 1389 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1390 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1391 t_P_CUfileBatchHandle_t
-    Enum(415), // 1392 t_CUfileBatchMode_t
-    Struct(385), // 1393 t_CUfileIOParams_t_u_batch
-    Union(384), // 1394 t_CUfileIOParams_t_u
-    Handle(113), // 1395 t_CUfileHandle_t
-    Enum(416), // 1396 t_CUfileOpcode_t
-    Struct(383), // 1397 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1398 t_P_CUfileIOParams_t
-    Flags(417, 4), // 1399 t_cuFileRdmaFlags_in4
-    Enum(418), // 1400 t_CUfileDriverStatusFlags_t
-    Flags(419, 4), // 1401 t_cuFileP2PFlags_in4
-    Pointer(t_cuFileP2PFlags_in4, false), // 1402 t_P_cuFileP2PFlags_in4
-    Struct(387), // 1403 t_CUfileDrvProps_t_nvfs
-    Struct(386), // 1404 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1405 t_P_CUfileDrvProps_t
-    Enum(420), // 1406 t_CUFileBoolConfigParameter_t
-    Enum(421), // 1407 t_CUFileSizeTConfigParameter_t
-    Enum(422), // 1408 t_CUFileStringConfigParameter_t
-    Struct(389), // 1409 t_CUfileOpCounter_t
-    Struct(388), // 1410 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1411 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1412 t_A32_u64
-    Struct(390), // 1413 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1414 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1415 t_A16_char
-    Array(t_u8, 16), // 1416 t_A16_u8
-    Struct(392), // 1417 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1418 t_A16_CUfilePerGpuStats_t
-    Struct(391), // 1419 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1420 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1421 t_P_CUfileHandle_t
-    Enum(423), // 1422 t_CUfileFileHandleType
-    Union(394), // 1423 t_CUfileDescr_t_handle
-    Struct(395), // 1424 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1425 t_PC_CUfileFSOps_t
-    Struct(393), // 1426 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1427 t_P_CUfileDescr_t
-    Struct(396), // 1428 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1429 t_PC_CUfileIOVec_t
-    Flags(424, 4), // 1430 t_cuFileStreamFlags_in4
-    Enum(425), // 1431 t_curandStatus_t
-    Status(425), // 1432 t_curandStatus_t_status
-    Handle(114), // 1433 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1434 t_P_curandGenerator_t
-    Enum(426), // 1435 t_curandRngType_t
-    Handle(115), // 1436 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1437 t_P_curandDiscreteDistribution_t
-    Enum(427), // 1438 t_curandMethod_t
-    Array(t_u32, 32), // 1439 t_A32_u32
-    Pointer(t_A32_u32, false), // 1440 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1441 t_P_P_A32_u32
-    Enum(428), // 1442 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1443 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1444 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1445 t_P_P_u32
-    Pointer(t_P_u64, false), // 1446 t_P_P_u64
-    Enum(429), // 1447 t_curandOrdering_t
-    Enum(430), // 1448 t_cusolverStatus_t
-    Status(430), // 1449 t_cusolverStatus_t_status
-    Handle(116), // 1450 t_cusolverDnHandle_t
-    Enum(431), // 1451 t_cusolverEigMode_t
-    Handle(117), // 1452 t_gesvdjInfo_t
-    Enum(432), // 1453 t_cusolverEigRange_t
-    Handle(118), // 1454 t_syevjInfo_t
-    Enum(433), // 1455 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1456 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1457 t_P_gesvdjInfo_t
-    Handle(119), // 1458 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1459 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1460 t_P_syevjInfo_t
-    Enum(434), // 1461 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1462 t_P_cusolverDeterministicMode_t
-    Enum(435), // 1463 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1464 t_P_cudaEmulationStrategy
-    Enum(436), // 1465 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1466 t_P_cusolverMathMode_t
-    Handle(120), // 1467 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1468 t_P_cusolverDnIRSInfos_t
-    Handle(121), // 1469 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1470 t_P_cusolverDnIRSParams_t
-    Enum(437), // 1471 t_cusolverIRSRefinement_t
-    Enum(438), // 1472 t_cusolverPrecType_t
-    Enum(439), // 1473 t_cusolverDnFunction_t
-    Enum(440), // 1474 t_cusolverAlgMode_t
-    Enum(441), // 1475 t_cusolverDirectMode_t
-    Enum(442), // 1476 t_cusolverStorevMode_t
-    Enum(443), // 1477 t_cusolverEigComp_t
-    Handle(122), // 1478 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1479 t_P_cusolverMgHandle_t
-    Handle(123), // 1480 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1481 t_P_cudaLibMgGrid_t
-    Enum(444), // 1482 t_cusolverMgGridMapping_t
-    Handle(124), // 1483 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1484 t_P_cudaLibMgMatrixDesc_t
-    Handle(125), // 1485 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1486 t_P_cusolverRfHandle_t
-    Enum(445), // 1487 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1488 t_P_cusolverRfFactorization_t
-    Enum(446), // 1489 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1490 t_P_cusolverRfTriangularSolve_t
-    Enum(447), // 1491 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1492 t_P_cusolverRfMatrixFormat_t
-    Enum(448), // 1493 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1494 t_P_cusolverRfUnitDiagonal_t
-    Enum(449), // 1495 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1496 t_P_cusolverRfNumericBoostReport_t
-    Enum(450), // 1497 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1498 t_P_cusolverRfResetValuesFastMode_t
-    Handle(126), // 1499 t_cusolverSpHandle_t
-    Handle(127), // 1500 t_cusparseMatDescr_t
-    Handle(128), // 1501 t_csrcholInfo_t
-    Handle(129), // 1502 t_csrcholInfoHost_t
-    Handle(130), // 1503 t_csrluInfoHost_t
-    Handle(131), // 1504 t_csrqrInfo_t
-    Handle(132), // 1505 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1506 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1507 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1508 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1509 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1510 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1511 t_P_csrqrInfoHost_t
-    Handle(133), // 1512 t_cusolverMpGrid_t
-    Handle(134), // 1513 t_cusolverMpHandle_t
-    Pointer(t_cusolverMpHandle_t, false), // 1514 t_P_cusolverMpHandle_t
-    Pointer(t_cusolverMpGrid_t, false), // 1515 t_P_cusolverMpGrid_t
-    Enum(451), // 1516 t_cusolverMpGridMapping_t
-    Handle(135), // 1517 t_cusolverMpMatrixDescriptor_t
-    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1518 t_P_cusolverMpMatrixDescriptor_t
-    Handle(136), // 1519 t_cusolverMpGesvdDescriptor_t
-    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1520 t_P_cusolverMpGesvdDescriptor_t
-    Enum(452), // 1521 t_cusolverMpGesvdDescriptorAttribute_t
-    Handle(137), // 1522 t_cusolverMpNewtonSchulzDescriptor_t
-    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1523 t_P_cusolverMpNewtonSchulzDescriptor_t
-    Enum(453), // 1524 t_cusolverMpNewtonSchulzDescriptorAttribute_t
-    Handle(138), // 1525 t_cusolverMpPolarDescriptor_t
-    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1526 t_P_cusolverMpPolarDescriptor_t
-    Enum(454), // 1527 t_cusolverMpPolarDescriptorAttribute_t
-    Enum(455), // 1528 t_cusparseStatus_t
-    Status(455), // 1529 t_cusparseStatus_t_status
-    Handle(139), // 1530 t_cusparseHandle_t
-    Handle(140), // 1531 t_cusparseSpVecDescr_t
-    Handle(141), // 1532 t_cusparseDnVecDescr_t
-    Handle(142), // 1533 t_cusparseConstSpVecDescr_t
-    Handle(143), // 1534 t_cusparseSpMatDescr_t
-    Enum(456), // 1535 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1536 t_P_cusparseIndexType_t
-    Enum(457), // 1537 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1538 t_P_cusparseIndexBase_t
-    Enum(458), // 1539 t_cusparseDirection_t
-    Handle(144), // 1540 t_bsric02Info_t
-    Enum(459), // 1541 t_cusparseSolvePolicy_t
-    Handle(145), // 1542 t_bsrilu02Info_t
-    Enum(460), // 1543 t_cusparseOperation_t
-    Handle(146), // 1544 t_bsrsm2Info_t
-    Handle(147), // 1545 t_bsrsv2Info_t
-    Handle(148), // 1546 t_csru2csrInfo_t
-    Handle(149), // 1547 t_cusparseColorInfo_t
-    Handle(150), // 1548 t_csrgemm2Info_t
-    Handle(151), // 1549 t_csric02Info_t
-    Handle(152), // 1550 t_csrilu02Info_t
-    Handle(153), // 1551 t_csrsm2Info_t
-    Handle(154), // 1552 t_csrsv2Info_t
-    Enum(461), // 1553 t_cusparseAction_t
-    Handle(155), // 1554 t_cusparseConstSpMatDescr_t
-    Handle(156), // 1555 t_cusparseConstDnMatDescr_t
-    Enum(462), // 1556 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1557 t_P_cusparseOrder_t
-    Handle(157), // 1558 t_cusparseConstDnVecDescr_t
-    Handle(158), // 1559 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1560 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1561 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1562 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1563 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1564 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1565 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1566 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1567 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1568 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1569 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1570 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1571 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1572 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1573 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1574 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1575 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1576 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1577 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1578 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1579 t_P_cusparseMatDescr_t
-    Handle(159), // 1580 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1581 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1582 t_P_cusparseSpVecDescr_t
-    Enum(463), // 1583 t_cusparseCsr2CscAlg_t
-    Enum(464), // 1584 t_cusparseAlgMode_t
-    Enum(465), // 1585 t_cusparseDenseToSparseAlg_t
-    Enum(466), // 1586 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1587 t_P_cusparseColorAlg_t
-    Enum(467), // 1588 t_cusparseDiagType_t
-    Enum(468), // 1589 t_cusparseFillMode_t
-    Enum(469), // 1590 t_cusparseMatrixType_t
-    Enum(470), // 1591 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1592 t_P_cusparsePointerMode_t
-    Enum(471), // 1593 t_cusparseSDDMMAlg_t
-    Enum(472), // 1594 t_cusparseSpGEAMAlg_t
-    Handle(160), // 1595 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1596 t_P_cusparseSpGEAMDescr_t
-    Enum(473), // 1597 t_cusparseSpGEMMAlg_t
-    Handle(161), // 1598 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1599 t_P_cusparseSpGEMMDescr_t
-    Enum(474), // 1600 t_cusparseSpMMAlg_t
-    Handle(162), // 1601 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1602 t_P_cusparseSpMMOpPlan_t
-    Enum(475), // 1603 t_cusparseSpMMOpAlg_t
-    Enum(476), // 1604 t_cusparseSpMVAlg_t
-    Handle(163), // 1605 t_cusparseSpMVDescr_t
-    Enum(477), // 1606 t_cusparseApiParam_t
-    Handle(164), // 1607 t_cusparseSpMVOpPlan_t
-    Enum(478), // 1608 t_cusparseSpMVOpAlg_t
-    Handle(165), // 1609 t_cusparseSpMVOpDescr_t
-    Pointer(t_cusparseSpMVOpDescr_t, false), // 1610 t_P_cusparseSpMVOpDescr_t
-    Pointer(t_cusparseSpMVOpPlan_t, false), // 1611 t_P_cusparseSpMVOpPlan_t
-    Pointer(t_cusparseSpMVDescr_t, false), // 1612 t_P_cusparseSpMVDescr_t
-    Enum(479), // 1613 t_cusparseSpMatConvertAlg_t
-    Handle(166), // 1614 t_cusparseSpMatConvertDescr_t
-    Pointer(t_cusparseSpMatConvertDescr_t, false), // 1615 t_P_cusparseSpMatConvertDescr_t
-    Enum(480), // 1616 t_cusparseSpMatAttribute_t
-    Enum(481), // 1617 t_cusparseSpMatStorage_t
-    Enum(482), // 1618 t_cusparseSymmetryType_t
-    Enum(483), // 1619 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1620 t_P_cusparseFormat_t
-    Struct(399), // 1621 t_cusparseSpMatPointers_t_data_coo
-    Struct(400), // 1622 t_cusparseSpMatPointers_t_data_csr
-    Struct(401), // 1623 t_cusparseSpMatPointers_t_data_csc
-    Struct(402), // 1624 t_cusparseSpMatPointers_t_data_blockedEll
-    Struct(403), // 1625 t_cusparseSpMatPointers_t_data_slicedEll
-    Struct(404), // 1626 t_cusparseSpMatPointers_t_data_bsr
-    Array(t_P_void, 8), // 1627 t_A8_P_void
-    Struct(405), // 1628 t_cusparseSpMatPointers_t_data__reserved
-    Union(398), // 1629 t_cusparseSpMatPointers_t_data
-    Struct(397), // 1630 t_cusparseSpMatPointers_t
-    Pointer(t_cusparseSpMatPointers_t, false), // 1631 t_P_cusparseSpMatPointers_t
-    Struct(408), // 1632 t_cusparseSpMatSizes_t_data_coo
-    Struct(409), // 1633 t_cusparseSpMatSizes_t_data_csr
-    Struct(410), // 1634 t_cusparseSpMatSizes_t_data_csc
-    Struct(411), // 1635 t_cusparseSpMatSizes_t_data_blockedEll
-    Struct(412), // 1636 t_cusparseSpMatSizes_t_data_slicedEll
-    Struct(413), // 1637 t_cusparseSpMatSizes_t_data_bsr
-    Struct(414), // 1638 t_cusparseSpMatSizes_t_data__reserved
-    Union(407), // 1639 t_cusparseSpMatSizes_t_data
-    Struct(406), // 1640 t_cusparseSpMatSizes_t
-    Pointer(t_cusparseSpMatSizes_t, false), // 1641 t_P_cusparseSpMatSizes_t
-    Pointer(t_cusparseSpMatPointers_t, true), // 1642 t_PC_cusparseSpMatPointers_t
-    Enum(484), // 1643 t_cusparseSpSMAlg_t
-    Handle(167), // 1644 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1645 t_P_cusparseSpSMDescr_t
-    Enum(485), // 1646 t_cusparseSpSMUpdate_t
-    Enum(486), // 1647 t_cusparseSpSVAlg_t
-    Handle(168), // 1648 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1649 t_P_cusparseSpSVDescr_t
-    Enum(487), // 1650 t_cusparseSpSVUpdate_t
-    Enum(488), // 1651 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1652 t_A512_u8
-    Struct(415), // 1653 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1654 t_PC_cusparseLtHandle_t
-    Handle(169), // 1655 t_cusparseLtHandlePointer
-    Struct(416), // 1656 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1657 t_P_cusparseLtMatDescriptor_t
-    Handle(170), // 1658 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1659 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1660 t_PC_cusparseLtMatDescriptor_t
-    Enum(489), // 1661 t_cusparseLtMatDescAttribute_t
-    Struct(417), // 1662 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1663 t_PC_cusparseLtMatmulPlan_t
-    Handle(171), // 1664 t_cusparseLtMatmulPlanPointer
-    Struct(418), // 1665 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1666 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(172), // 1667 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(490), // 1668 t_cusparseLtMatmulAlgAttribute_t
-    Enum(491), // 1669 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1670 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(419), // 1671 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1672 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(173), // 1673 t_cusparseLtMatmulDescriptorPointer
-    Enum(492), // 1674 t_cusparseLtMatmulAlg_t
-    Enum(493), // 1675 t_cusparseLtMatmulDescAttribute_t
-    Enum(494), // 1676 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1677 t_P_cusparseLtMatmulDescriptor_t
-    Enum(495), // 1678 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1679 t_P_cusparseLtMatmulPlan_t
-    Enum(496), // 1680 t_cusparseLtPruneAlg_t
-    Enum(497), // 1681 t_cusparseLtSparsity_t
-    Enum(498), // 1682 t_cutensorStatus_t
-    Status(498), // 1683 t_cutensorStatus_t_status
-    Handle(174), // 1684 t_cutensorHandle_t
-    Handle(175), // 1685 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1686 t_P_cutensorHandle_t
-    Handle(176), // 1687 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1688 t_P_cutensorOperationDescriptor_t
-    Handle(177), // 1689 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(499), // 1690 t_cutensorOperator_t
-    Handle(178), // 1691 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1692 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(179), // 1693 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1694 t_P_cutensorPlan_t
-    Handle(180), // 1695 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1696 t_P_cutensorPlanPreference_t
-    Enum(500), // 1697 t_cutensorAlgo_t
-    Enum(501), // 1698 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1699 t_P_cutensorTensorDescriptor_t
-    Enum(502), // 1700 t_cutensorWorksizePreference_t
-    Handle(181), // 1701 t_cutensorMgHandle_t
-    Handle(182), // 1702 t_cutensorMgContractionPlan_t
-    Handle(183), // 1703 t_cutensorMgContractionFind_t
-    Enum(503), // 1704 t_cutensorMgContractionFindAttribute_t
-    Handle(184), // 1705 t_cutensorMgContractionDescriptor_t
-    Handle(185), // 1706 t_cutensorMgCopyPlan_t
-    Handle(186), // 1707 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1708 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1709 t_P_cutensorMgContractionDescriptor_t
-    Handle(187), // 1710 t_cutensorMgTensorDescriptor_t
-    Enum(504), // 1711 t_cutensorComputeType_t
-    Pointer(t_cutensorMgContractionFind_t, false), // 1712 t_P_cutensorMgContractionFind_t
-    Enum(505), // 1713 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1714 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1715 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1716 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1717 t_P_cutensorMgTensorDescriptor_t
-    Enum(506), // 1718 t_cutensorOperationDescriptorAttribute_t
-    Enum(507), // 1719 t_cutensorPlanAttribute_t
-    Enum(508), // 1720 t_cutensorPlanPreferenceAttribute_t
-    Enum(509), // 1721 t_cutensorAutotuneMode_t
-    Enum(510), // 1722 t_cutensorCacheMode_t
-    Enum(511), // 1723 t_cutensorStatus_t_
-    Status(511), // 1724 t_cutensorStatus_t_status_
-    Enum(512), // 1725 t_cutensorContractionDescriptorAttributes_t
-    Enum(513), // 1726 t_cutensorContractionFindAttributes_t
-    Enum(514), // 1727 t_cutensorWorksizePreference_t_
-    Enum(515), // 1728 t_cutensorOperator_t_
-    Enum(516), // 1729 t_cutensorComputeType_t_
-    Enum(517), // 1730 t_cutensorAlgo_t_
-    Handle(188), // 1731 t_cutensorMgHandle_t_
-    Handle(189), // 1732 t_cutensorMgContractionPlan_t_
-    Handle(190), // 1733 t_cutensorMgContractionFind_t_
-    Enum(518), // 1734 t_cutensorMgContractionFindAttribute_t_
-    Handle(191), // 1735 t_cutensorMgContractionDescriptor_t_
-    Handle(192), // 1736 t_cutensorMgCopyPlan_t_
-    Handle(193), // 1737 t_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgHandle_t_, false), // 1738 t_P_cutensorMgHandle_t_
-    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1739 t_P_cutensorMgContractionDescriptor_t_
-    Handle(194), // 1740 t_cutensorMgTensorDescriptor_t_
-    Pointer(t_cutensorMgContractionFind_t_, false), // 1741 t_P_cutensorMgContractionFind_t_
-    Enum(519), // 1742 t_cutensorMgAlgo_t_
-    Pointer(t_cutensorMgContractionPlan_t_, false), // 1743 t_P_cutensorMgContractionPlan_t_
-    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1744 t_P_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgCopyPlan_t_, false), // 1745 t_P_cutensorMgCopyPlan_t_
-    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1746 t_P_cutensorMgTensorDescriptor_t_
-    Enum(520), // 1747 t_ncclResult_t
-    Status(520), // 1748 t_ncclResult_t_status
-    Enum(521), // 1749 t_ncclDataType_t
-    Struct(421), // 1750 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1751 t_P_ncclConfigExt_t
-    Struct(422), // 1752 t_ncclConfigExt_t_key
-    Union(423), // 1753 t_ncclConfigExt_t_val
-    Enum(522), // 1754 t_ncclUndefined
-    Enum(523), // 1755 t_ncclCtaPolicy
-    Struct(420), // 1756 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1757 t_PC_ncclCollConfig_t
-    Enum(524), // 1758 t_ncclRedOp_t
-    Handle(195), // 1759 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1760 t_P_ncclResult_t
-    Array(t_char, 128), // 1761 t_A128_char
-    Array(t_u8, 128), // 1762 t_A128_u8
-    Struct(424), // 1763 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1764 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1765 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1766 t_P_ncclComm_t
-    Enum(525), // 1767 t_ncclHostCftMode_t
-    Enum(526), // 1768 t_ncclNvlsHostMode_t
-    Struct(425), // 1769 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1770 t_P_ncclConfig_t
-    Enum(527), // 1771 t_ncclCommMemStat_t
-    Enum(528), // 1772 t_ncclGinType_t
-    Enum(529), // 1773 t_ncclGinConnectionType_t
-    Array(t_bool1, 64), // 1774 t_A64_bool1
-    Struct(426), // 1775 t_ncclCommProperties_t
-    Pointer(t_ncclCommProperties_t, false), // 1776 t_P_ncclCommProperties_t
-    Pointer(t_ncclRegistration, false), // 1777 t_P_ncclRegistration
-    Flags(530, 4), // 1778 t_ncclRevokeFlags_in4
-    Flags(531, 4), // 1779 t_ncclShrinkFlags_in4
-    Enum(532), // 1780 t_ncclColor
-    Flags(533, 4), // 1781 t_ncclSuspendFlags_in4
-    Array(t_P_void, 4), // 1782 t_A4_P_void
-    Struct(428), // 1783 t_ncclSegmentWindow
-    Pointer(t_ncclSegmentWindow, false), // 1784 t_P_ncclSegmentWindow
-    Flags(534, 4), // 1785 t_ncclWindowFlags_in4
-    Struct(427), // 1786 t_ncclWindow_vidmem
-    Pointer(t_ncclWindow_vidmem, false), // 1787 t_P_ncclWindow_vidmem
-    Handle(196), // 1788 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1789 t_P_ncclWindow_t
-    Struct(430), // 1790 t_ncclDevResourceRequirements_t
-    Pointer(t_ncclDevResourceRequirements_t, false), // 1791 t_P_ncclDevResourceRequirements_t
-    Struct(431), // 1792 t_ncclTeamRequirements_t
-    Pointer(t_ncclTeamRequirements_t, false), // 1793 t_P_ncclTeamRequirements_t
-    Struct(432), // 1794 t_ncclTeam_t
-    Struct(433), // 1795 t_ncclMultimemHandle
-    Pointer(t_ncclMultimemHandle, false), // 1796 t_P_ncclMultimemHandle
-    Struct(429), // 1797 t_ncclDevCommRequirements_t
-    Pointer(t_ncclDevCommRequirements_t, true), // 1798 t_PC_ncclDevCommRequirements_t
-    Handle(197), // 1799 t_ncclDevCommWindowTable_t
-    Struct(435), // 1800 t_ncclResourceWindow_vidmem_t
-    Struct(436), // 1801 t_ncclGinBarrierHandle
-    Struct(437), // 1802 t_ncclLsaBarrierHandle
-    Struct(438), // 1803 t_ncclCftBarrierHandle
-    Struct(434), // 1804 t_ncclDevComm
-    Pointer(t_ncclDevComm, false), // 1805 t_P_ncclDevComm
-    Pointer(t_ncclDevComm, true), // 1806 t_PC_ncclDevComm
-    Pointer(t_ncclGinBarrierHandle, false), // 1807 t_P_ncclGinBarrierHandle
-    Struct(439), // 1808 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1809 t_P_ncclSimInfo_t
-    Struct(440), // 1810 t_ncclLLA2AHandle
-    Pointer(t_ncclLLA2AHandle, false), // 1811 t_P_ncclLLA2AHandle
-    Pointer(t_ncclLsaBarrierHandle, false), // 1812 t_P_ncclLsaBarrierHandle
-    Handle(198), // 1813 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1814 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1815 t_P_P_PC_char
-    Pointer(t_i16, false), // 1816 t_P_i16
-    Pointer(t_i8, false), // 1817 t_P_i8
-    Pointer(t_u16, false), // 1818 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1819 t_P_ncclRedOp_t
-    Enum(535), // 1820 t_ncclScalarResidence_t
-    Enum(536), // 1821 t_ncclEncryptionMode_t
-    Struct(441), // 1822 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1823 t_PC_ncclEncryptionConfig_t
-    Enum(537), // 1824 t_ncclCftTeamMode_t
-    Struct(442), // 1825 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1826 t_P_ncclWaitSignalDesc_t
-    Struct(443), // 1827 t_NppLibraryVersion
-    Pointer(t_NppLibraryVersion, true), // 1828 t_PC_NppLibraryVersion
-    Enum(538), // 1829 t_NppStatus
-    Status(538), // 1830 t_NppStatus_status
-    Union(446), // 1831 t_NppStreamContext__1
-    Struct(444), // 1832 t_NppStreamContext
-    Pointer(t_NppStreamContext, false), // 1833 t_P_NppStreamContext
-    Pointer(t_u16, true), // 1834 t_PC_u16
-    Struct(447), // 1835 t_NppiSize
-    Struct(448), // 1836 t_Npp16f
-    Pointer(t_Npp16f, true), // 1837 t_PC_Npp16f
-    Pointer(t_Npp16f, false), // 1838 t_P_Npp16f
-    Pointer(t_i16, true), // 1839 t_PC_i16
-    Struct(449), // 1840 t_Npp16sc
-    Pointer(t_Npp16sc, true), // 1841 t_PC_Npp16sc
-    Pointer(t_Npp16sc, false), // 1842 t_P_Npp16sc
-    Struct(450), // 1843 t_Npp32fc
-    Pointer(t_Npp32fc, true), // 1844 t_PC_Npp32fc
-    Pointer(t_Npp32fc, false), // 1845 t_P_Npp32fc
-    Struct(451), // 1846 t_Npp32sc
-    Pointer(t_Npp32sc, true), // 1847 t_PC_Npp32sc
-    Pointer(t_Npp32sc, false), // 1848 t_P_Npp32sc
-    Enum(539), // 1849 t_NppiAlphaOp
-    Pointer(t_i8, true), // 1850 t_PC_i8
-    Pointer(t_P_u8, false), // 1851 t_P_P_u8
-    Pointer(t_PC_u8, false), // 1852 t_P_PC_u8
-    Struct(452), // 1853 t_NppiRect
-    Enum(540), // 1854 t_NppiBayerGridPosition
-    Enum(541), // 1855 t_NppiInterpolationMode
-    Struct(453), // 1856 t_NppiPoint32f
-    Struct(454), // 1857 t_NppiProfileData
-    Pointer(t_NppiProfileData, false), // 1858 t_P_NppiProfileData
-    Pointer(t_P_i16, false), // 1859 t_P_P_i16
-    Pointer(t_PC_i16, false), // 1860 t_P_PC_i16
-    Pointer(t_P_u16, false), // 1861 t_P_P_u16
-    Pointer(t_PC_u16, false), // 1862 t_P_PC_u16
-    Pointer(t_P_i8, false), // 1863 t_P_P_i8
-    Pointer(t_PC_i8, false), // 1864 t_P_PC_i8
-    Struct(455), // 1865 t_NppiColorTwistBatchCXR
-    Pointer(t_NppiColorTwistBatchCXR, false), // 1866 t_P_NppiColorTwistBatchCXR
-    Enum(542), // 1867 t_NppCmpOp
-    Struct(456), // 1868 t_NppiImageDescriptor
-    Pointer(t_NppiImageDescriptor, false), // 1869 t_P_NppiImageDescriptor
-    Struct(457), // 1870 t_NppiBufferDescriptor
-    Pointer(t_NppiBufferDescriptor, false), // 1871 t_P_NppiBufferDescriptor
-    Struct(459), // 1872 t_NppiPoint
-    Struct(458), // 1873 t_NppiCompressedMarkerLabelsInfo
-    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1874 t_P_NppiCompressedMarkerLabelsInfo
-    Struct(461), // 1875 t_NppiContourPixelGeometryInfo
-    Struct(460), // 1876 t_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelDirectionInfo, false), // 1877 t_P_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelGeometryInfo, false), // 1878 t_P_NppiContourPixelGeometryInfo
-    Struct(462), // 1879 t_NppiContourBlockSegment
-    Pointer(t_NppiContourBlockSegment, false), // 1880 t_P_NppiContourBlockSegment
-    Struct(463), // 1881 t_NppiContourTotalsInfo
-    Pointer(t_NppiContourTotalsInfo, false), // 1882 t_P_NppiContourTotalsInfo
-    Pointer(t_NppiPoint32f, false), // 1883 t_P_NppiPoint32f
-    Struct(464), // 1884 t_NppiPoint64f
-    Pointer(t_NppiPoint64f, false), // 1885 t_P_NppiPoint64f
-    Enum(543), // 1886 t_NppRoundMode
-    Pointer(t_PC_i32, false), // 1887 t_P_PC_i32
-    Enum(544), // 1888 t_NppiBorderType
-    Enum(545), // 1889 t_NppiDifferentialKernel
-    Enum(546), // 1890 t_NppiMaskSize
-    Enum(547), // 1891 t_NppiNorm
-    Struct(465), // 1892 t_NppPointPolar
-    Pointer(t_NppPointPolar, false), // 1893 t_P_NppPointPolar
-    Array(t_u32, 3), // 1894 t_A3_u32
-    Struct(466), // 1895 t_NppiConnectedRegion
-    Pointer(t_NppiConnectedRegion, false), // 1896 t_P_NppiConnectedRegion
-    Enum(548), // 1897 t_NppDataType
-    Enum(549), // 1898 t_NppiChannels
-    Pointer(t_NppiSize, false), // 1899 t_P_NppiSize
-    Pointer(t_NppiRect, false), // 1900 t_P_NppiRect
-    Pointer(t_NppiPoint, false), // 1901 t_P_NppiPoint
-    Struct(467), // 1902 t_NppiHOGConfig
-    Pointer(t_NppiPoint, true), // 1903 t_PC_NppiPoint
-    Pointer(t_NppiImageDescriptor, true), // 1904 t_PC_NppiImageDescriptor
-    Enum(550), // 1905 t_NppiAxis
-    Struct(468), // 1906 t_NppiMirrorBatchCXR
-    Pointer(t_NppiMirrorBatchCXR, false), // 1907 t_P_NppiMirrorBatchCXR
-    Enum(551), // 1908 t_NppiColorSpace
-    Pointer(t_PC_Npp16f, false), // 1909 t_P_PC_Npp16f
-    Struct(469), // 1910 t_NppiResizeBatchROI_Advanced
-    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1911 t_P_NppiResizeBatchROI_Advanced
-    Struct(470), // 1912 t_NppiResizeBatchCXR
-    Pointer(t_NppiResizeBatchCXR, false), // 1913 t_P_NppiResizeBatchCXR
-    Enum(552), // 1914 t_NppHintAlgorithm
-    Enum(553), // 1915 t_NppiWatershedSegmentBoundaryType
-    Pointer(t_P_Npp16f, false), // 1916 t_P_P_Npp16f
-    Array(t_f64, 3), // 1917 t_A3_f64
-    Array(t_A3_f64, 2), // 1918 t_A2_A3_f64
-    Struct(471), // 1919 t_NppiWarpAffineBatchCXR
-    Pointer(t_NppiWarpAffineBatchCXR, false), // 1920 t_P_NppiWarpAffineBatchCXR
-    Array(t_A3_f64, 3), // 1921 t_A3_A3_f64
-    Struct(472), // 1922 t_NppiWarpPerspectiveBatchCXR
-    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1923 t_P_NppiWarpPerspectiveBatchCXR
-    Pointer(t_PC_NppiImageDescriptor, false), // 1924 t_P_PC_NppiImageDescriptor
-    Struct(473), // 1925 t_Npp64fc
-    Pointer(t_Npp64fc, true), // 1926 t_PC_Npp64fc
-    Pointer(t_Npp64fc, false), // 1927 t_P_Npp64fc
-    Struct(474), // 1928 t_Npp64sc
-    Pointer(t_Npp64sc, true), // 1929 t_PC_Npp64sc
-    Pointer(t_Npp64sc, false), // 1930 t_P_Npp64sc
-    Enum(554), // 1931 t_NppsZCType
-    Enum(555), // 1932 t_nvFatbinResult
-    Status(555), // 1933 t_nvFatbinResult_status
-    Handle(199), // 1934 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1935 t_P_nvFatbinHandle
-    Enum(556), // 1936 t_nvJitLinkResult
-    Status(556), // 1937 t_nvJitLinkResult_status
-    Handle(200), // 1938 t_nvJitLinkHandle
-    Enum(557), // 1939 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1940 t_P_nvJitLinkHandle
-    Enum(558), // 1941 t_nvjpegStatus_t
-    Status(558), // 1942 t_nvjpegStatus_t_status
-    Handle(201), // 1943 t_nvjpegHandle_t
-    Struct(475), // 1944 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1945 t_P_nvjpegDevAllocator_t
-    Handle(202), // 1946 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1947 t_P_nvjpegBufferDevice_t
-    Struct(476), // 1948 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1949 t_P_nvjpegDevAllocatorV2_t
-    Struct(477), // 1950 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1951 t_P_nvjpegPinnedAllocator_t
-    Handle(203), // 1952 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1953 t_P_nvjpegBufferPinned_t
-    Struct(478), // 1954 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1955 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(559), // 1956 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1957 t_P_nvjpegHandle_t
-    Flags(560, 4), // 1958 t_nvjpegFlags_in4
-    Handle(204), // 1959 t_nvjpegJpegState_t
-    Enum(561), // 1960 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1961 t_A4_P_u8
-    Array(t_u64, 4), // 1962 t_A4_u64
-    Struct(479), // 1963 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1964 t_P_nvjpegImage_t
-    Handle(205), // 1965 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1966 t_P_nvjpegDecodeParams_t
-    Enum(562), // 1967 t_nvjpegChromaSubsampling_t
-    Handle(206), // 1968 t_nvjpegJpegStream_t
-    Handle(207), // 1969 t_nvjpegJpegDecoder_t
-    Enum(563), // 1970 t_nvjpegExifOrientation_t
-    Enum(564), // 1971 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1972 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1973 t_P_nvjpegJpegState_t
-    Handle(208), // 1974 t_nvjpegEncoderState_t
-    Handle(209), // 1975 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1976 t_PC_nvjpegImage_t
-    Enum(565), // 1977 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1978 t_P_nvjpegEncoderParams_t
-    Enum(566), // 1979 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1980 t_P_nvjpegEncoderState_t
-    Enum(567), // 1981 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1982 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1983 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1984 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1985 t_P_nvjpegJpegEncoding_t
-    Enum(568), // 1986 t_nvjpeg2kStatus_t
-    Status(568), // 1987 t_nvjpeg2kStatus_t_status
-    Enum(569), // 1988 t_nvjpeg2kBackend_t
-    Struct(480), // 1989 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1990 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(481), // 1991 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1992 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(210), // 1993 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1994 t_P_nvjpeg2kHandle_t
-    Struct(482), // 1995 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1996 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(483), // 1997 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1998 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(211), // 1999 t_nvjpeg2kDecodeState_t
-    Handle(212), // 2000 t_nvjpeg2kStream_t
-    Enum(570), // 2001 t_nvjpeg2kImageType_t
-    Struct(484), // 2002 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 2003 t_P_nvjpeg2kImage_t
-    Handle(213), // 2004 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 2005 t_P_nvjpeg2kDecodeParams_t
-    Enum(571), // 2006 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 2007 t_P_nvjpeg2kDecodeState_t
-    Handle(214), // 2008 t_nvjpeg2kEncoder_t
-    Handle(215), // 2009 t_nvjpeg2kEncodeState_t
-    Handle(216), // 2010 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 2011 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 2012 t_P_nvjpeg2kEncodeParams_t
-    Enum(572), // 2013 t_nvjpeg2kBitstreamType_t
-    Enum(573), // 2014 t_nvjpeg2kColorSpace_t
-    Struct(486), // 2015 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 2016 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(574), // 2017 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 2018 t_A33_u32
-    Struct(485), // 2019 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 2020 t_P_nvjpeg2kEncodeConfig_t
-    Enum(575), // 2021 t_nvjpeg2kNLTType_t
-    Struct(487), // 2022 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 2023 t_PC_nvjpeg2kNLTInfo_t
-    Enum(576), // 2024 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 2025 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 2026 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 2027 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 2028 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 2029 t_P_nvjpeg2kNLTInfo_t
-    Struct(488), // 2030 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 2031 t_P_nvjpeg2kImageInfo_t
-    Enum(577), // 2032 t_nvmlReturn_t
-    Status(577), // 2033 t_nvmlReturn_t_status
-    Handle(217), // 2034 t_nvmlComputeInstance_t
-    Handle(218), // 2035 t_nvmlDevice_t
-    Handle(219), // 2036 t_nvmlGpuInstance_t
-    Struct(490), // 2037 t_nvmlComputeInstancePlacement_t
-    Struct(489), // 2038 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 2039 t_P_nvmlComputeInstanceInfo_t
-    Enum(578), // 2040 t_nvmlEccCounterType_t
-    Enum(579), // 2041 t_nvmlValueType_t
-    Union(492), // 2042 t_nvmlValue_t
-    Enum(580), // 2043 t_nvmlFieldId
-    Struct(491), // 2044 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 2045 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 2046 t_P_nvmlGpuInstance_t
-    Struct(493), // 2047 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 2048 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 2049 t_A32_char
-    Struct(494), // 2050 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 2051 t_P_nvmlPciInfo_t
-    Enum(581), // 2052 t_nvmlEnableState_t
-    Enum(582), // 2053 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 2054 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 2055 t_A5_u32
-    Struct(495), // 2056 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 2057 t_P_nvmlAccountingStats_t
-    Struct(496), // 2058 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 2059 t_P_nvmlAccountingStats_v2_t
-    Handle(220), // 2060 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 2061 t_P_nvmlVgpuInstance_t
-    Enum(583), // 2062 t_nvmlAdaptiveClocking
-    Pointer(t_nvmlAdaptiveClocking, false), // 2063 t_P_nvmlAdaptiveClocking
-    Struct(497), // 2064 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 2065 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(498), // 2066 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 2067 t_P_nvmlDeviceAddressingMode_t
-    Enum(584), // 2068 t_nvmlClockType_t
-    Enum(585), // 2069 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 2070 t_P_nvmlDeviceArchitecture_t
-    Struct(499), // 2071 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 2072 t_P_nvmlDeviceAttributes_t
-    Struct(500), // 2073 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 2074 t_P_nvmlBAR1Memory_t
-    Struct(501), // 2075 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 2076 t_P_nvmlBBXTimeData_v1_t
-    Struct(503), // 2077 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(502), // 2078 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 2079 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(586), // 2080 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 2081 t_P_nvmlBrandType_t
-    Enum(587), // 2082 t_nvmlBridgeChipType_t
-    Struct(505), // 2083 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 2084 t_A128_nvmlBridgeChipInfo_t
-    Struct(504), // 2085 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 2086 t_P_nvmlBridgeChipHierarchy_t
-    Enum(588), // 2087 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 2088 t_P_nvmlBusType_t
-    Struct(506), // 2089 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 2090 t_P_nvmlC2cModeInfo_v1_t
-    Flags(589, 4), // 2091 t_nvmlCapabilities_in4
-    Struct(507), // 2092 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 2093 t_P_nvmlDeviceCapabilities_t
-    Struct(509), // 2094 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 2095 t_A32_nvmlClkMonFaultInfo_t
-    Struct(508), // 2096 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 2097 t_P_nvmlClkMonStatus_t
-    Enum(590), // 2098 t_nvmlClockId_t
-    Enum(591), // 2099 t_nvmlPstates_t
-    Struct(510), // 2100 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 2101 t_P_nvmlClockOffset_t
-    Enum(592), // 2102 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 2103 t_P_nvmlComputeMode_t
-    Struct(511), // 2104 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 2105 t_P_nvmlProcessInfo_v1_t
-    Struct(512), // 2106 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 2107 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 2108 t_A32_u8
-    Array(t_u8, 8192), // 2109 t_A8192_u8
-    Array(t_u8, 4096), // 2110 t_A4096_u8
-    Enum(593), // 2111 t_nvmlCcCecReport
-    Struct(513), // 2112 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2113 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 2114 t_A5120_u8
-    Struct(514), // 2115 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2116 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(515), // 2117 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2118 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(516), // 2119 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 2120 t_P_nvmlMemory_t
-    Enum(594), // 2121 t_nvmlCoolerControl_t
-    Flags(595, 4), // 2122 t_nvmlCoolerTarget_t_in4
-    Struct(517), // 2123 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 2124 t_P_nvmlCoolerInfo_t
-    Enum(596), // 2125 t_nvmlAffinityScope_t
-    Handle(221), // 2126 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 2127 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 2128 t_A2048_char
-    Struct(518), // 2129 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2130 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(597, 4), // 2131 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 2132 t_P_nvmlClocksEventReasons_in4
-    Flags(597, 8), // 2133 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 2134 t_P_nvmlClocksEventReasons_in8
-    Enum(598), // 2135 t_nvmlMemoryErrorType_t
-    Struct(519), // 2136 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 2137 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 2138 t_P_nvmlDevice_t
-    Struct(520), // 2139 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2140 t_P_nvmlDramEncryptionInfo_t
-    Enum(599), // 2141 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 2142 t_P_nvmlDriverModel_t
-    Struct(522), // 2143 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2144 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(521), // 2145 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2146 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(600), // 2147 t_nvmlEncoderType_t
-    Struct(523), // 2148 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2149 t_P_nvmlEncoderSessionInfo_t
-    Enum(601), // 2150 t_nvmlFBCSessionType_t
-    Flags(602, 4), // 2151 t_nvmlSessionFlags_in4
-    Struct(524), // 2152 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 2153 t_P_nvmlFBCSessionInfo_t
-    Struct(525), // 2154 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 2155 t_P_nvmlFBCStats_t
-    Enum(603), // 2156 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 2157 t_P_nvmlFanControlPolicy_t
-    Struct(526), // 2158 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 2159 t_P_nvmlFanSpeedInfo_t
-    Enum(604), // 2160 t_nvmlFabricState
-    Enum(605), // 2161 t_nvmlFabricState_
-    Struct(527), // 2162 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 2163 t_P_nvmlGpuFabricInfo_t
-    Enum(606), // 2164 t_nvmlFabricHealthSummary
-    Enum(607), // 2165 t_nvmlFabricHealthSummary_
-    Struct(528), // 2166 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2167 t_P_nvmlGpuFabricInfoV_t
-    Enum(608), // 2168 t_nvmlFabricCliqueType
-    Enum(609), // 2169 t_nvmlFabricCliqueType_
-    Struct(530), // 2170 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2171 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(529), // 2172 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2173 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2174 t_P_nvmlGpuInstancePlacement_t
-    Enum(610), // 2175 t_nvmlGpuInstanceProfile
-    Struct(531), // 2176 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2177 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 2178 t_A96_char
-    Struct(532), // 2179 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2180 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(611), // 2181 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 2182 t_P_nvmlGpuOperationMode_t
-    Struct(533), // 2183 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 2184 t_P_nvmlGpuUptime_v1_t
-    Enum(612), // 2185 t_nvmlGridLicenseFeatureCode_t
-    Enum(613), // 2186 t_nvmlLicenseExpiryStatus
-    Enum(614), // 2187 t_nvmlLicenseExpiryStatus_
-    Struct(536), // 2188 t_nvmlGridLicenseExpiry_t
-    Struct(535), // 2189 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 2190 t_A3_nvmlGridLicensableFeature_t
-    Struct(534), // 2191 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2192 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 2193 t_A41_char
-    Union(538), // 2194 t_nvmlUUIDValue_t
-    Enum(615), // 2195 t_nvmlUUIDType_t
-    Struct(537), // 2196 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 2197 t_PC_nvmlUUID_t
-    Enum(616), // 2198 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 2199 t_P_nvmlHostVgpuMode_t
-    Struct(539), // 2200 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 2201 t_P_nvmlHostname_v1_t
-    Enum(617), // 2202 t_nvmlInforomObject_t
-    Struct(540), // 2203 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 2204 t_P_nvmlMarginTemperature_t
-    Enum(618), // 2205 t_nvmlMemoryLocation_t
-    Struct(541), // 2206 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 2207 t_P_nvmlMemory_v2_t
-    Struct(542), // 2208 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2209 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(619), // 2210 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 2211 t_P_nvmlMigMode
-    Enum(620), // 2212 t_nvmlNvLinkCapability_t
-    Enum(621), // 2213 t_nvmlNvLinkErrorCounter_t
-    Enum(622), // 2214 t_nvmlNvlinkFirmwareUcodeType
-    Enum(623), // 2215 t_nvmlNvlinkFirmwareUcodeType_
-    Struct(545), // 2216 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2217 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(544), // 2218 t_nvmlNvlinkFirmwareInfo_t
-    Struct(543), // 2219 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 2220 t_P_nvmlNvLinkInfo_t
-    Struct(546), // 2221 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2222 t_P_nvmlNvLinkInfo_v3_t
-    Enum(624), // 2223 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2224 t_P_nvmlIntNvLinkDeviceType_t
-    Enum(625), // 2225 t_nvmlNvlinkTelemetrySampleType_t
-    Struct(548), // 2226 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2227 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(547), // 2228 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2229 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(626), // 2230 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(627, 4), // 2231 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(549), // 2232 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2233 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(550), // 2234 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2235 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 2236 t_A256_u8
-    Struct(551), // 2237 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2238 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 2239 t_A4096_u32
-    Struct(552), // 2240 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2241 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 2242 t_A23_u8
-    Struct(553), // 2243 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2244 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(628), // 2245 t_nvmlGpuP2PCapsIndex_t
-    Enum(629), // 2246 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 2247 t_P_nvmlGpuP2PStatus_t
-    Struct(554), // 2248 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 2249 t_P_nvmlPciInfoExt_t
-    Enum(630), // 2250 t_nvmlPcieLinkMaxSpeed
-    Pointer(t_nvmlPcieLinkMaxSpeed, false), // 2251 t_P_nvmlPcieLinkMaxSpeed
-    Enum(631), // 2252 t_nvmlPcieUtilCounter_t
-    Struct(555), // 2253 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 2254 t_P_nvmlPdi_t
-    Struct(556), // 2255 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 2256 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 2257 t_P_nvmlPstates_t
-    Struct(557), // 2258 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 2259 t_P_nvmlPlatformInfo_t
-    Enum(632), // 2260 t_nvmlPowerMizerMode
-    Struct(558), // 2261 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2262 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(633), // 2263 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 2264 t_P_nvmlPowerSource_t
-    Struct(559), // 2265 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2266 t_P_nvmlProcessUtilizationSample_t
-    Struct(561), // 2267 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2268 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(560), // 2269 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2270 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(562), // 2271 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2272 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(563), // 2273 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 2274 t_P_nvmlRepairStatus_t
-    Enum(634), // 2275 t_nvmlPageRetirementCause_t
-    Struct(564), // 2276 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2277 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(566), // 2278 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 2279 t_P_nvmlProcessDetail_v1_t
-    Enum(635), // 2280 t_nvmlProcessMode_t
-    Struct(565), // 2281 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 2282 t_P_nvmlProcessDetailList_t
-    Enum(636), // 2283 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 2284 t_P_nvmlValueType_t
-    Struct(567), // 2285 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 2286 t_P_nvmlSample_t
-    Struct(568), // 2287 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2288 t_P_nvmlEccSramErrorStatus_t
-    Struct(570), // 2289 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2290 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(569), // 2291 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2292 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(637, 4), // 2293 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 2294 t_P_nvmlEventTypes_in4
-    Flags(637, 8), // 2295 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 2296 t_P_nvmlEventTypes_in8
-    Enum(638), // 2297 t_nvmlTemperatureSensors_t
-    Enum(639), // 2298 t_nvmlTemperatureThresholds_t
-    Struct(571), // 2299 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 2300 t_P_nvmlTemperature_t
-    Enum(640), // 2301 t_nvmlThermalController_t
-    Enum(641), // 2302 t_nvmlThermalTarget_t
-    Struct(573), // 2303 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2304 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(572), // 2305 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 2306 t_P_nvmlGpuThermalSettings_t
-    Enum(642), // 2307 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2308 t_P_nvmlGpuTopologyLevel_t
-    Struct(574), // 2309 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2310 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(575), // 2311 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 2312 t_P_nvmlUtilization_t
-    Enum(643), // 2313 t_nvmlDeviceVgpuCapability_t
-    Struct(576), // 2314 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2315 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(578), // 2316 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2317 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(577), // 2318 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2319 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2320 t_A80_char
-    Struct(580), // 2321 t_nvmlVgpuVersion_t
-    Struct(579), // 2322 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2323 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(581), // 2324 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2325 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(583), // 2326 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2327 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(582), // 2328 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2329 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Struct(584), // 2330 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2331 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(587), // 2332 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(588), // 2333 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Enum(644), // 2334 t_nvmlVgpuSchedulerArr
-    Union(586), // 2335 t_nvmlVgpuSchedulerParams_t
-    Struct(589), // 2336 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2337 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Enum(645), // 2338 t_nvmlVgpuSchedulerEngine
-    Enum(646), // 2339 t_nvmlVgpuSchedulerPolicy
-    Struct(585), // 2340 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2341 t_P_nvmlVgpuSchedulerLog_t
-    Struct(591), // 2342 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2343 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(590), // 2344 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2345 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(592), // 2346 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2347 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(593), // 2348 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2349 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(594), // 2350 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2351 t_P_nvmlVgpuPlacementList_t
-    Struct(595), // 2352 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2353 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(647), // 2354 t_nvmlPerfPolicyType_t
-    Struct(596), // 2355 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2356 t_P_nvmlViolationTime_t
-    Enum(648), // 2357 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2358 t_P_nvmlGpuVirtualizationMode_t
-    Struct(597), // 2359 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2360 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(607), // 2361 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2362 t_A2_nvmlRailMetrics_t
-    Struct(606), // 2363 t_nvmlCoreRailMetrics_t
-    Struct(608), // 2364 t_nvmlPmgrPwrTuple_t
-    Struct(609), // 2365 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(605), // 2366 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2367 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(604), // 2368 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2369 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(603), // 2370 t_nvmlObservedMetrics_t
-    Struct(602), // 2371 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(612), // 2372 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2373 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(613), // 2374 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(611), // 2375 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(610), // 2376 t_nvmlPerfMetricsPfpp1xSample_t
-    Enum(649), // 2377 t_nvmlPerfMetricsControllerType
-    Union(601), // 2378 t_nvmlPerfMetricControllerSample_t_data
-    Struct(600), // 2379 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2380 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(599), // 2381 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2382 t_A13_nvmlPerfMetricsSample_t
-    Struct(598), // 2383 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2384 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(614), // 2385 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2386 t_P_nvmlPowerSmoothingProfile_t
-    Struct(615), // 2387 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2388 t_P_nvmlPowerSmoothingState_t
-    Struct(618), // 2389 t_nvmlPRMCounterInput_v1_t
-    Struct(619), // 2390 t_nvmlPRMCounterValue_v1_t
-    Struct(617), // 2391 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2392 t_P_nvmlPRMCounter_v1_t
-    Struct(616), // 2393 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2394 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2395 t_A496_u8
-    Union(621), // 2396 t_nvmlPRMTLV_v1_t__1
-    Struct(620), // 2397 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2398 t_P_nvmlPRMTLV_v1_t
-    Handle(222), // 2399 t_nvmlEventSet_t
-    Enum(650), // 2400 t_nvmlDetachGpuState_t
-    Enum(651), // 2401 t_nvmlPcieLinkState_t
-    Flags(652, 4), // 2402 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2403 t_PC_nvmlDramEncryptionInfo_t
-    Struct(622), // 2404 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2405 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2406 t_P_nvmlReturn_t
-    Enum(653), // 2407 t_nvmlNvLinkThreshold
-    Struct(623), // 2408 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2409 t_P_nvmlNvLinkPowerThres_t
-    Struct(624), // 2410 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2411 t_P_nvmlNvlinkSetBwMode_t
-    Struct(625), // 2412 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2413 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(626), // 2414 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2415 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Enum(654), // 2416 t_nvmlPowerScope
-    Struct(627), // 2417 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2418 t_P_nvmlPowerValue_v2_t
-    Flags(655, 4), // 2419 t_nvmlRusdPoll_in4
-    Flags(655, 8), // 2420 t_nvmlRusdPoll_in8
-    Struct(628), // 2421 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2422 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2423 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(631), // 2424 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(632), // 2425 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(630), // 2426 t_nvmlVgpuSchedulerSetParams_t
-    Struct(629), // 2427 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2428 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(633), // 2429 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2430 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(634), // 2431 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2432 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2433 t_A8_u32
-    Struct(636), // 2434 t_nvmlMask255_t
-    Struct(635), // 2435 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2436 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(637), // 2437 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2438 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(639), // 2439 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2440 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(638), // 2441 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2442 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(656), // 2443 t_nvmlPowerProfileOperation_t
-    Struct(640), // 2444 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2445 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2446 t_P_nvmlEventSet_t
-    Struct(641), // 2447 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2448 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(642), // 2449 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2450 t_P_nvmlEventSetGetContextData_v1_t
-    Enum(657), // 2451 t_nvmlGpuOperationalEventContextType_t
-    Struct(643), // 2452 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2453 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(644), // 2454 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2455 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(645), // 2456 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2457 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(646), // 2458 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2459 t_P_nvmlEventData_t
-    Enum(658), // 2460 t_nvmlEventDataType_t
-    Flags(659, 4), // 2461 t_nvmlOperationalEventAttributes_in4
-    Flags(660, 4), // 2462 t_nvmlOperationalEventGroupAttributes_in4
-    Struct(647), // 2463 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2464 t_P_nvmlEventSetWait_v3_t
-    Struct(648), // 2465 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2466 t_P_nvmlExcludedDeviceInfo_t
-    Enum(661), // 2467 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2468 t_A6_u32
-    Struct(649), // 2469 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2470 t_P_nvmlVgpuMetadata_t
-    Flags(662, 4), // 2471 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(663, 4), // 2472 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(650), // 2473 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2474 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(664), // 2475 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2476 t_P_nvmlVgpuVersion_t
-    Handle(223), // 2477 t_nvmlGpmSample_t
-    Struct(653), // 2478 t_nvmlGpmMetric_t_metricInfo
-    Struct(652), // 2479 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2480 t_A477_nvmlGpmMetric_t
-    Struct(651), // 2481 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2482 t_P_nvmlGpmMetricsGet_t
-    Struct(654), // 2483 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2484 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2485 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2486 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2487 t_PC_nvmlComputeInstancePlacement_t
-    Struct(655), // 2488 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2489 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2490 t_P_nvmlComputeInstancePlacement_t
-    Enum(665), // 2491 t_nvmlComputeInstanceProfile
-    Struct(656), // 2492 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2493 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(657), // 2494 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2495 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(658), // 2496 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2497 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(659), // 2498 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2499 t_P_nvmlGpuInstanceInfo_t
-    Struct(660), // 2500 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2501 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(661), // 2502 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2503 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(662), // 2504 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2505 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(663), // 2506 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2507 t_P_nvmlVgpuSchedulerState_t
-    Flags(666, 4), // 2508 t_nvmlInitFlags_in4
-    Handle(224), // 2509 t_nvmlSystemEventSet_t
-    Struct(664), // 2510 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2511 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(665), // 2512 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2513 t_P_nvmlSystemEventSetFreeRequest_t
-    Flags(667, 4), // 2514 t_nvmlSystemEventTypes_in4
-    Flags(667, 8), // 2515 t_nvmlSystemEventTypes_in8
-    Struct(667), // 2516 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2517 t_P_nvmlSystemEventData_v1_t
-    Struct(666), // 2518 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2519 t_P_nvmlSystemEventSetWaitRequest_t
-    Flags(668, 4), // 2520 t_nvmlCPERType_t_in4
-    Struct(669), // 2521 t_nvmlCPERCursor_v1_t
-    Struct(668), // 2522 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2523 t_P_nvmlGetCPER_v1_t
-    Enum(669), // 2524 t_nvmlCcCpuCaps
-    Enum(670), // 2525 t_nvmlCcGpusCaps
-    Struct(670), // 2526 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2527 t_P_nvmlConfComputeSystemCaps_t
-    Enum(671), // 2528 t_nvmlCcAccepting
-    Pointer(t_nvmlCcAccepting, false), // 2529 t_P_nvmlCcAccepting
-    Struct(671), // 2530 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2531 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Enum(672), // 2532 t_nvmlCcEnvironment
-    Enum(673), // 2533 t_nvmlCcFeature
-    Enum(674), // 2534 t_nvmlCcDevToolsMode
-    Enum(675), // 2535 t_nvmlCcMultiGpu
-    Struct(672), // 2536 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2537 t_P_nvmlSystemConfComputeSettings_t
-    Enum(676), // 2538 t_nvmlCcTdispState
-    Struct(673), // 2539 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2540 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(674), // 2541 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2542 t_P_nvmlConfComputeSystemState_t
-    Struct(675), // 2543 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2544 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(676), // 2545 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2546 t_P_nvmlHwbcEntry_t
-    Struct(677), // 2547 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2548 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(678), // 2549 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2550 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(225), // 2551 t_nvmlUnit_t
-    Enum(677), // 2552 t_nvmlFanState_t
-    Struct(680), // 2553 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2554 t_A24_nvmlUnitFanInfo_t
-    Struct(679), // 2555 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2556 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2557 t_P_nvmlUnit_t
-    Enum(678), // 2558 t_nvmlLedColor_t
-    Struct(681), // 2559 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2560 t_P_nvmlLedState_t
-    Struct(682), // 2561 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2562 t_P_nvmlPSUInfo_t
-    Struct(683), // 2563 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2564 t_P_nvmlUnitInfo_t
-    Struct(685), // 2565 t_nvmlVgpuLicenseExpiry_t
-    Enum(679), // 2566 t_nvmlLicenseState
-    Struct(684), // 2567 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2568 t_P_nvmlVgpuLicenseInfo_t
-    Struct(686), // 2569 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2570 t_P_nvmlVgpuPlacementId_t
-    Struct(687), // 2571 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2572 t_P_nvmlVgpuRuntimeState_t
-    Enum(680), // 2573 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2574 t_P_nvmlVgpuVmIdType_t
-    Struct(688), // 2575 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2576 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(681), // 2577 t_nvmlVgpuCapability_t
-    Struct(689), // 2578 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2579 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(682), // 2580 t_nvrtcResult
-    Status(682), // 2581 t_nvrtcResult_status
-    Handle(226), // 2582 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2583 t_P_nvrtcProgram
-    Struct(690), // 2584 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2585 t_P_nvrtcBundledHeadersInfo
-    Flags(683, 4), // 2586 t_nvrtcInstallHeaders_in4
-    Handle(227), // 2587 t_nvshmem_team_t
-    Enum(684), // 2588 t_nvshmemx_thread_support_t
-    Pointer(t_nvshmemx_thread_support_t, false), // 2589 t_P_nvshmemx_thread_support_t
-    Array(t_char, 48), // 2590 t_A48_char
-    Struct(691), // 2591 t_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, false), // 2592 t_P_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, true), // 2593 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_t, false), // 2594 t_P_nvshmem_team_t
-    Array(t_char, 124), // 2595 t_A124_char
-    Struct(695), // 2596 t_nvshmemx_uniqueid_t
-    Pointer(t_nvshmemx_uniqueid_t, false), // 2597 t_P_nvshmemx_uniqueid_t
-    Struct(694), // 2598 t_nvshmemx_uniqueid_args_t
-    Array(t_char, 92), // 2599 t_A92_char
-    Struct(693), // 2600 t_nvshmemx_init_args_t
-    Struct(692), // 2601 t_nvshmemx_init_attr_t
-    Pointer(t_nvshmemx_init_attr_t, false), // 2602 t_P_nvshmemx_init_attr_t
-    Struct(696), // 2603 t_nvshmemi_version_t
-    Enum(685), // 2604 t_nvshmemx_signal_op_t
-    Struct(697), // 2605 t_nvshmemx_collective_launch_attr_t
-    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2606 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(686, 4), // 2607 t_flags_in4
-    Enum(687), // 2608 t_nvshmemx_cmp_type_t
-    Array(t_char, 60), // 2609 t_A60_char
-    Struct(698), // 2610 t_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_region_attrs_t, true), // 2611 t_PC_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_uniqueid_t, true), // 2612 t_PC_nvshmemx_uniqueid_t
-    Enum(688), // 2613 t_nvtiffStatus_t
-    Status(688), // 2614 t_nvtiffStatus_t_status
-    Handle(228), // 2615 t_nvtiffStream_t
-    Handle(229), // 2616 t_nvtiffDecoder_t
-    Handle(230), // 2617 t_nvtiffDecodeParams_t
-    Struct(699), // 2618 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2619 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2620 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2621 t_P_nvtiffDecodeParams_t
-    Enum(689), // 2622 t_nvtiffOutputFormat_t
-    Struct(700), // 2623 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2624 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2625 t_P_nvtiffDecoder_t
-    Struct(701), // 2626 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2627 t_P_nvtiffDeviceAllocator_t
-    Struct(702), // 2628 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2629 t_P_nvtiffPinnedAllocator_t
-    Handle(231), // 2630 t_nvtiffEncoder_t
-    Handle(232), // 2631 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2632 t_P_nvtiffEncodeParams_t
-    Enum(690), // 2633 t_nvtiffGeoKey_t
-    Enum(691), // 2634 t_nvtiffGeoKeyDataType_t
-    Enum(692), // 2635 t_nvtiffImageGeometryType_t
-    Struct(703), // 2636 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2637 t_PC_nvtiffImageGeometry_t
-    Enum(693), // 2638 t_nvtiffCompression_t
-    Enum(694), // 2639 t_nvtiffPhotometricInt_t
-    Enum(695), // 2640 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2641 t_A16_u16
-    Enum(696), // 2642 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2643 t_A16_nvtiffSampleFormat_t
-    Struct(704), // 2644 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2645 t_PC_nvtiffImageInfo_t
-    Enum(697), // 2646 t_nvtiffJpegChromaSubsampling_t
-    Struct(705), // 2647 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2648 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(698), // 2649 t_nvtiffTagDataType_t
-    Enum(699), // 2650 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2651 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2652 t_P_nvtiffGeoKeyDataType_t
-    Struct(706), // 2653 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2654 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2655 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2656 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2657 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2658 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2659 t_P_nvtiffStream_t
-    Flags(700, 4), // 2660 t_open_flags_in4
-    Flags(701, 4), // 2661 t_mmap_prot_in4
-    Flags(702, 4), // 2662 t_mmap_flags_in4
+    Enum(250), // 974 t_c10DeviceType
+    Struct(360), // 975 t_c10Device
+    Enum(251), // 976 t_cublasStatus_t
+    Status(251), // 977 t_cublasStatus_t_status
+    Handle(60), // 978 t_cublasHandle_t
+    Enum(252), // 979 t_cudaDataType
+    Array(t_i8, 2), // 980 t_A2_i8
+    Array(t_u8, 2), // 981 t_A2_u8
+    Array(t_i16, 2), // 982 t_A2_i16
+    Array(t_u16, 2), // 983 t_A2_u16
+    Array(t_i64, 2), // 984 t_A2_i64
+    Array(t_u64, 2), // 985 t_A2_u64
+    Array(t_f16, 2), // 986 t_A2_f16
+    Array(t_bf16, 2), // 987 t_A2_bf16
+    Struct(361), // 988 t_float2
+    Struct(362), // 989 t_double2
+    Pointer(t_float2, true), // 990 t_PC_float2
+    Pointer(t_float2, false), // 991 t_P_float2
+    Enum(253), // 992 t_cublasSideMode_t
+    Enum(254), // 993 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 994 t_P_P_float2
+    Pointer(t_PC_float2, false), // 995 t_P_PC_float2
+    Enum(255), // 996 t_cublasFillMode_t
+    Pointer(t_f32, true), // 997 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 998 t_P_cublasHandle_t
+    Enum(256), // 999 t_cublasDiagType_t
+    Pointer(t_f64, true), // 1000 t_PC_f64
+    Pointer(t_P_f64, false), // 1001 t_P_P_f64
+    Pointer(t_PC_f64, false), // 1002 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 1003 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 1004 t_PC_i64
+    Pointer(t_double2, true), // 1005 t_PC_double2
+    Enum(257), // 1006 t_cublasComputeType_t
+    Enum(258), // 1007 t_cublasGemmAlgo_t
+    Enum(259), // 1008 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 1009 t_P_cublasAtomicsMode_t
+    Enum(260), // 1010 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 1011 t_P_cudaEmulationSpecialValuesSupport
+    Enum(261), // 1012 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 1013 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 1014 t_P_P_i32
+    Enum(262), // 1015 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 1016 t_P_cudaEmulationMantissaControl
+    Flags(263, 4), // 1017 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 1018 t_P_cublasMath_t_in4
+    Enum(264), // 1019 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 1020 t_P_cublasPointerMode_t
+    Enum(265), // 1021 t_libraryPropertyType
+    Pointer(t_f16, true), // 1022 t_PC_f16
+    Pointer(t_PC_f16, false), // 1023 t_P_PC_f16
+    Pointer(t_f16, false), // 1024 t_P_f16
+    Pointer(t_P_f16, false), // 1025 t_P_P_f16
+    Pointer(t_P_f32, false), // 1026 t_P_P_f32
+    Pointer(t_i64, false), // 1027 t_P_i64
+    Handle(61), // 1028 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 1029 t_P_cublasLtHandle_t
+    Handle(62), // 1030 t_cublasLtEmulationDesc_t
+    Pointer(t_cublasLtEmulationDesc_t, false), // 1031 t_P_cublasLtEmulationDesc_t
+    Enum(266), // 1032 t_cublasLtEmulationDescAttributes_t
+    Handle(63), // 1033 t_cublasLtMatrixLayout_t
+    Pointer(t_cublasLtMatrixLayout_t, false), // 1034 t_P_cublasLtMatrixLayout_t
+    Handle(64), // 1035 t_cublasLtMatmulDesc_t
+    Struct(363), // 1036 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 1037 t_PC_cublasLtMatmulAlgo_t
+    Enum(267), // 1038 t_cublasLtMatmulAlgoCapAttributes_t
+    Flags(268, 4), // 1039 t_cublasLtReductionScheme_t_in4
+    Enum(269), // 1040 t_cublasLtMatmulTile_t
+    Enum(270), // 1041 t_cublasLtMatmulStages_t
+    Flags(271, 4), // 1042 t_cublasLtPointerModeMask_t_in4
+    Flags(272, 4), // 1043 t_cublasLtEpilogue_t_in4
+    Flags(273, 8), // 1044 t_cublasLtNumericalImplFlags_in8
+    Array(t_i32, 4), // 1045 t_A4_i32
+    Struct(364), // 1046 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 1047 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(274), // 1048 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 1049 t_P_cublasLtMatmulAlgo_t
+    Handle(65), // 1050 t_cublasLtMatmulPreference_t
+    Pointer(t_cublasLtMatmulDesc_t, false), // 1051 t_P_cublasLtMatmulDesc_t
+    Enum(275), // 1052 t_cublasLtMatmulDescAttributes_t
+    Enum(276), // 1053 t_cublasLtPointerMode_t
+    Enum(277), // 1054 t_cublasLtMatmulMatrixScale_t
+    Enum(278), // 1055 t_cublasLtMatmulBatchInvarianceFlags_t
+    Pointer(t_cublasLtMatmulPreference_t, false), // 1056 t_P_cublasLtMatmulPreference_t
+    Enum(279), // 1057 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(280), // 1058 t_cublasLtMatmulSearch_t
+    Enum(281), // 1059 t_cublasLtMatrixLayoutAttribute_t
+    Enum(282), // 1060 t_cublasLtOrder_t
+    Enum(283), // 1061 t_cublasLtBatchMode_t
+    Enum(284), // 1062 t_cublasLtIntegerWidth_t
+    Handle(66), // 1063 t_cublasLtMatrixTransformDesc_t
+    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 1064 t_P_cublasLtMatrixTransformDesc_t
+    Enum(285), // 1065 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 1066 t_P_PC_f32
+    Pointer(t_bf16, true), // 1067 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 1068 t_P_PC_bf16
+    Pointer(t_bf16, false), // 1069 t_P_bf16
+    Pointer(t_P_bf16, false), // 1070 t_P_P_bf16
+    Pointer(t_u8, true), // 1071 t_PC_u8
+    Handle(67), // 1072 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 1073 t_P_cublasXtHandle_t
+    Enum(286), // 1074 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 1075 t_P_cublasXtPinnedMemMode_t
+    Enum(287), // 1076 t_cublasXtBlasOp_t
+    Enum(288), // 1077 t_cublasXtOpType_t
+    Pointer(t_double2, false), // 1078 t_P_double2
+    Pointer(t_P_double2, false), // 1079 t_P_P_double2
+    Pointer(t_PC_double2, false), // 1080 t_P_PC_double2
+    Enum(289), // 1081 t_cublasMpStatus_t
+    Status(289), // 1082 t_cublasMpStatus_t_status
+    Handle(68), // 1083 t_cublasMpGrid_t
+    Handle(69), // 1084 t_cublasMpHandle_t
+    Pointer(t_cublasMpHandle_t, false), // 1085 t_P_cublasMpHandle_t
+    Handle(70), // 1086 t_cublasMpMatrixDescriptor_t
+    Handle(71), // 1087 t_ncclComm_t
+    Enum(290), // 1088 t_cublasMpEmulationStrategy_t
+    Pointer(t_cublasMpEmulationStrategy_t, false), // 1089 t_P_cublasMpEmulationStrategy_t
+    Enum(291), // 1090 t_cublasMpGridLayout_t
+    Pointer(t_cublasMpGrid_t, false), // 1091 t_P_cublasMpGrid_t
+    Handle(72), // 1092 t_cublasMpMatmulDescriptor_t
+    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1093 t_P_cublasMpMatmulDescriptor_t
+    Enum(292), // 1094 t_cublasMpMatmulDescriptorAttribute_t
+    Enum(293), // 1095 t_cublasMpMatmulAlgoType_t
+    Enum(294), // 1096 t_cublasMpMatmulEpilogue_t
+    Enum(295), // 1097 t_cublasMpMatmulMatrixScale_t
+    Enum(296), // 1098 t_cublasMpResultScheme_t
+    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1099 t_P_cublasMpMatrixDescriptor_t
+    Enum(297), // 1100 t_cudnnStatus_t
+    Status(297), // 1101 t_cudnnStatus_t_status
+    Handle(73), // 1102 t_cudnnHandle_t
+    Handle(74), // 1103 t_cudnnActivationDescriptor_t
+    Handle(75), // 1104 t_cudnnTensorDescriptor_t
+    Enum(298), // 1105 t_cudnnDataType_t
+    Enum(299), // 1106 t_cudnnBackendDescriptorType_t
+    Handle(76), // 1107 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 1108 t_P_cudnnBackendDescriptor_t
+    Enum(300), // 1109 t_cudnnBackendAttributeName_t
+    Enum(301), // 1110 t_cudnnBackendAttributeType_t
+    Enum(302), // 1111 t_cudnnConvolutionMode_t
+    Enum(303), // 1112 t_cudnnBackendHeurMode_t
+    Enum(304), // 1113 t_cudnnBackendKnobType_t
+    Enum(305), // 1114 t_cudnnNanPropagation_t
+    Enum(306), // 1115 t_cudnnBackendNumericalNote_t
+    Enum(307), // 1116 t_cudnnBackendLayoutType_t
+    Enum(308), // 1117 t_cudnnPointwiseMode_t
+    Enum(309), // 1118 t_cudnnGenStatsMode_t
+    Enum(310), // 1119 t_cudnnBnFinalizeStatsMode_t
+    Enum(311), // 1120 t_cudnnReduceTensorOp_t
+    Enum(312), // 1121 t_cudnnBackendBehaviorNote_t
+    Enum(313), // 1122 t_cudnnBackendTensorReordering_t
+    Enum(314), // 1123 t_cudnnResampleMode_t
+    Enum(315), // 1124 t_cudnnPaddingMode_t
+    Enum(316), // 1125 t_cudnnSignalMode_t
+    Struct(365), // 1126 t_cudnnFraction_t
+    Enum(317), // 1127 t_cudnnBackendNormMode_t
+    Enum(318), // 1128 t_cudnnBackendNormFwdPhase_t
+    Enum(319), // 1129 t_cudnnRngDistribution_t
+    Enum(320), // 1130 t_cudnnMoeGroupedMatmulMode_t
+    Enum(321), // 1131 t_cudnnBackendReshapeMode_t
+    Enum(322), // 1132 t_cudnnBackendOperationGraphMode_t
+    Enum(323), // 1133 t_cudnnCudaGraphRetention_t
+    Enum(324), // 1134 t_cudnnBatchNormMode_t
+    Enum(325), // 1135 t_cudnnBatchNormOps_t
+    Handle(77), // 1136 t_cudnnRNNDescriptor_t
+    Enum(326), // 1137 t_cudnnCTCLossAlgo_t
+    Handle(78), // 1138 t_cudnnCTCLossDescriptor_t
+    Enum(327), // 1139 t_cudnnCausalConv1dActivation_t
+    Handle(79), // 1140 t_cudnnFilterDescriptor_t
+    Handle(80), // 1141 t_cudnnConvolutionDescriptor_t
+    Enum(328), // 1142 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(329), // 1143 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(330), // 1144 t_cudnnConvolutionFwdAlgo_t
+    Handle(81), // 1145 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1146 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1147 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1148 t_P_cudnnAlgorithmDescriptor_t
+    Handle(82), // 1149 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1150 t_P_cudnnAlgorithmPerformance_t
+    Handle(83), // 1151 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1152 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1153 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1154 t_P_cudnnConvolutionDescriptor_t
+    Handle(84), // 1155 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1156 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1157 t_P_cudnnFilterDescriptor_t
+    Handle(85), // 1158 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1159 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(331), // 1160 t_cudnnFusedOps_t
+    Handle(86), // 1161 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1162 t_P_cudnnFusedOpsPlan_t
+    Handle(87), // 1163 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1164 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(88), // 1165 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1166 t_P_cudnnLRNDescriptor_t
+    Handle(89), // 1167 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1168 t_P_cudnnOpTensorDescriptor_t
+    Handle(90), // 1169 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1170 t_P_cudnnPersistentRNNPlan_t
+    Handle(91), // 1171 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1172 t_P_cudnnPoolingDescriptor_t
+    Handle(92), // 1173 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1174 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1175 t_P_cudnnRNNDescriptor_t
+    Handle(93), // 1176 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1177 t_P_cudnnReduceTensorDescriptor_t
+    Handle(94), // 1178 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1179 t_P_cudnnSeqDataDescriptor_t
+    Handle(95), // 1180 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1181 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1182 t_P_cudnnTensorDescriptor_t
+    Handle(96), // 1183 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1184 t_P_cudnnTensorTransformDescriptor_t
+    Enum(332), // 1185 t_cudnnNormMode_t
+    Enum(333), // 1186 t_cudnnDivNormMode_t
+    Enum(334), // 1187 t_cudnnDeterminism_t
+    Enum(335), // 1188 t_cudnnMathType_t
+    Struct(366), // 1189 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1190 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(367), // 1191 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1192 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(368), // 1193 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1194 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1195 t_PC_cudnnTensorDescriptor_t
+    Enum(336), // 1196 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1197 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1198 t_P_cudnnNanPropagation_t
+    Enum(337), // 1199 t_cudnnRNNAlgo_t
+    Union(370), // 1200 t_Algorithm
+    Struct(369), // 1201 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1202 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1203 t_P_cudnnStatus_t
+    Flags(338, 4), // 1204 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1205 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1206 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1207 t_P_cudnnMathType_t
+    Enum(339), // 1208 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1209 t_P_cudnnLossNormalizationMode_t
+    Enum(340), // 1210 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1211 t_P_cudnnCTCGradMode_t
+    Flags(341, 4), // 1212 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1213 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1214 t_P_cudnnConvolutionMode_t
+    Enum(342), // 1215 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1216 t_P_cudnnReorderType_t
+    Enum(343), // 1217 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1218 t_P_cudnnTensorFormat_t
+    Enum(344), // 1219 t_cudnnFusedOpsConstParamLabel_t
+    Enum(345), // 1220 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(346), // 1221 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(347), // 1222 t_cudnnNormOps_t
+    Enum(348), // 1223 t_cudnnNormAlgo_t
+    Enum(349), // 1224 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1225 t_P_cudnnOpTensorOp_t
+    Enum(350), // 1226 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1227 t_P_cudnnPoolingMode_t
+    Enum(351), // 1228 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1229 t_P_cudnnRNNBiasMode_t
+    Enum(352), // 1230 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1231 t_P_cudnnRNNDataLayout_t
+    Enum(353), // 1232 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1233 t_P_cudnnRNNInputMode_t
+    Enum(354), // 1234 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1235 t_P_cudnnDirectionMode_t
+    Enum(355), // 1236 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1237 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1238 t_P_cudnnRNNAlgo_t
+    Flags(356, 4), // 1239 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1240 t_P_cudnnRNNPaddedIO_in4
+    Enum(357), // 1241 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1242 t_P_cudnnReduceTensorOp_t
+    Enum(358), // 1243 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1244 t_P_cudnnReduceTensorIndices_t
+    Enum(359), // 1245 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1246 t_P_cudnnIndicesType_t
+    Enum(360), // 1247 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1248 t_P_cudnnSeqDataAxis_t
+    Enum(361), // 1249 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1250 t_P_cudnnFoldingDirection_t
+    Struct(371), // 1251 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1252 t_PC_cudnnGnnCscGraph_t
+    Enum(362), // 1253 t_cudnnGnnAggOp_t
+    Enum(363), // 1254 t_cudnnGnnActivationOp_t
+    Struct(372), // 1255 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1256 t_PC_cudnnGnnMhaParams_t
+    Enum(364), // 1257 t_cudnnLRNMode_t
+    Enum(365), // 1258 t_cudnnWgradMode_t
+    Enum(366), // 1259 t_cudnnErrQueryMode_t
+    Enum(367), // 1260 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1261 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1262 t_PC_cudnnSeqDataAxis_t
+    Enum(368), // 1263 t_cudnnSamplerType_t
+    Enum(369), // 1264 t_cudnnSoftmaxAlgorithm_t
+    Enum(370), // 1265 t_cudnnSoftmaxMode_t
+    Enum(371), // 1266 t_cudssStatus_t
+    Status(371), // 1267 t_cudssStatus_t_status
+    Handle(97), // 1268 t_cudssConfig_t
+    Pointer(t_cudssConfig_t, false), // 1269 t_P_cudssConfig_t
+    Enum(372), // 1270 t_cudssConfigParam_t
+    Enum(373), // 1271 t_cudssReorderingAlg_t
+    Enum(374), // 1272 t_cudssFactorizationAlg_t
+    Enum(375), // 1273 t_cudssSolveAlg_t
+    Enum(376), // 1274 t_cudssMatchingAlg_t
+    Enum(377), // 1275 t_cudssSolveMode_t
+    Enum(378), // 1276 t_cudssPivotType_t
+    Enum(379), // 1277 t_cudssPivotEpsilonAlg_t
+    Enum(380), // 1278 t_cudssDowncastFactorsMode_t
+    Handle(98), // 1279 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1280 t_P_cudssHandle_t
+    Handle(99), // 1281 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1282 t_P_cudssData_t
+    Enum(381), // 1283 t_cudssDataParam_t
+    Array(t_i64, 16), // 1284 t_A16_i64
+    Array(t_i64, 3), // 1285 t_A3_i64
+    Flags(382, 4), // 1286 t_cudssPhase_t_in4
+    Handle(100), // 1287 t_cudssMatrix_t
+    Struct(373), // 1288 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1289 t_P_cudssDeviceMemHandler_t
+    Struct(374), // 1290 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1291 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1292 t_P_cudssMatrix_t
+    Enum(383), // 1293 t_cudssMatrixType_t
+    Enum(384), // 1294 t_cudssMatrixViewType_t
+    Enum(385), // 1295 t_cudssIndexBase_t
+    Enum(386), // 1296 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1297 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1298 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1299 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1300 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1301 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1302 t_P_cudssLayout_t
+    Flags(387, 4), // 1303 t_cudssMatrixFormat_t_in4
+    Pointer(t_cudssMatrixFormat_t_in4, false), // 1304 t_P_cudssMatrixFormat_t_in4
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1305 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1306 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1307 t_PC_cudssPinnedMemHandler_t
+    Enum(388), // 1308 t_cudssStatus_t_
+    Status(388), // 1309 t_cudssStatus_t_status_
+    Handle(101), // 1310 t_cudssConfig_t_
+    Pointer(t_cudssConfig_t_, false), // 1311 t_P_cudssConfig_t_
+    Enum(389), // 1312 t_cudssConfigParam_t_
+    Enum(390), // 1313 t_cudssAlgType_t
+    Enum(391), // 1314 t_cudssPivotType_t_
+    Handle(102), // 1315 t_cudssHandle_t_
+    Pointer(t_cudssHandle_t_, false), // 1316 t_P_cudssHandle_t_
+    Handle(103), // 1317 t_cudssData_t_
+    Pointer(t_cudssData_t_, false), // 1318 t_P_cudssData_t_
+    Enum(392), // 1319 t_cudssDataParam_t_
+    Flags(393, 4), // 1320 t_cudssPhase_t_in4_
+    Handle(104), // 1321 t_cudssMatrix_t_
+    Struct(375), // 1322 t_cudssDeviceMemHandler_t_
+    Pointer(t_cudssDeviceMemHandler_t_, false), // 1323 t_P_cudssDeviceMemHandler_t_
+    Pointer(t_cudssMatrix_t_, false), // 1324 t_P_cudssMatrix_t_
+    Enum(394), // 1325 t_cudssMatrixType_t_
+    Enum(395), // 1326 t_cudssMatrixViewType_t_
+    Enum(396), // 1327 t_cudssIndexBase_t_
+    Enum(397), // 1328 t_cudssLayout_t_
+    Pointer(t_cudssMatrixType_t_, false), // 1329 t_P_cudssMatrixType_t_
+    Pointer(t_cudssMatrixViewType_t_, false), // 1330 t_P_cudssMatrixViewType_t_
+    Pointer(t_cudssIndexBase_t_, false), // 1331 t_P_cudssIndexBase_t_
+    Pointer(t_cudssLayout_t_, false), // 1332 t_P_cudssLayout_t_
+    Flags(398, 4), // 1333 t_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1334 t_P_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssDeviceMemHandler_t_, true), // 1335 t_PC_cudssDeviceMemHandler_t_
+    Enum(399), // 1336 t_cufftResult
+    Status(399), // 1337 t_cufftResult_status
+    Handle(105), // 1338 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1339 t_P_cufftHandle
+    Handle(106), // 1340 t_cufftDescriptionHandle
+    Pointer(t_cufftDescriptionHandle, false), // 1341 t_P_cufftDescriptionHandle
+    Enum(400), // 1342 t_cufftDescriptionTrait
+    Handle(107), // 1343 t_cufftDeviceHandle
+    Pointer(t_cufftDeviceHandle, false), // 1344 t_P_cufftDeviceHandle
+    Handle(108), // 1345 t_cufftDeviceFunctionHandle
+    Enum(401), // 1346 t_cufftDeviceFunctionTrait
+    Pointer(t_cufftDeviceFunctionHandle, false), // 1347 t_P_cufftDeviceFunctionHandle
+    Pointer(t_P_char, false), // 1348 t_P_P_char
+    Enum(402), // 1349 t_cufftDeviceCodeContainer
+    Pointer(t_cufftDeviceCodeContainer, false), // 1350 t_P_cufftDeviceCodeContainer
+    Pointer(t_bool1, false), // 1351 t_P_bool1
+    Enum(403), // 1352 t_cufftType
+    Enum(404), // 1353 t_cufftDirection
+    Enum(405), // 1354 t_cufftProperty
+    Enum(406), // 1355 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1356 t_A64_i32
+    Array(t_P_void, 64), // 1357 t_A64_P_void
+    Array(t_u64, 64), // 1358 t_A64_u64
+    Struct(377), // 1359 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1360 t_P_cudaXtDesc
+    Enum(407), // 1361 t_libFormat
+    Struct(376), // 1362 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1363 t_P_cudaLibXtDesc
+    Handle(109), // 1364 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1365 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1366 t_P_cudaLibXtDescPointer
+    Enum(408), // 1367 t_cufftXtSubFormat
+    Enum(409), // 1368 t_cufftXtCopyType
+    Enum(410), // 1369 t_cufftXtQueryType
+    Struct(378), // 1370 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1371 t_A3_u64
+    Struct(379), // 1372 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1373 t_PC_cufftBox3d
+    Enum(411), // 1374 t_cufftXtWorkAreaPolicy
+    Handle(110), // 1375 t_fftw_plan
+    Array(t_f64, 2), // 1376 t_A2_f64
+    Pointer(t_A2_f64, false), // 1377 t_P_A2_f64
+    Enum(412), // 1378 t_fftwSign
+    Enum(413), // 1379 t_fftwFlags
+    Struct(380), // 1380 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1381 t_PC_fftwf_iodim64
+    Struct(381), // 1382 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1383 t_PC_fftwf_iodim
+    Handle(111), // 1384 t_fftwf_plan
+    Array(t_f32, 2), // 1385 t_A2_f32
+    Pointer(t_A2_f32, false), // 1386 t_P_A2_f32
+    Enum(414), // 1387 t_CUfileOpError
+    Struct(382), // 1388 t_CUfileError_t
+    Handle(112), // 1389 t_CUfileBatchHandle_t
+    Enum(415), // 1390 t_CUfileStatus_t
+    Struct(383), // 1391 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1392 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1393 t_P_CUfileBatchHandle_t
+    Enum(416), // 1394 t_CUfileBatchMode_t
+    Struct(386), // 1395 t_CUfileIOParams_t_u_batch
+    Union(385), // 1396 t_CUfileIOParams_t_u
+    Handle(113), // 1397 t_CUfileHandle_t
+    Enum(417), // 1398 t_CUfileOpcode_t
+    Struct(384), // 1399 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1400 t_P_CUfileIOParams_t
+    Flags(418, 4), // 1401 t_cuFileRdmaFlags_in4
+    Enum(419), // 1402 t_CUfileDriverStatusFlags_t
+    Flags(420, 4), // 1403 t_cuFileP2PFlags_in4
+    Pointer(t_cuFileP2PFlags_in4, false), // 1404 t_P_cuFileP2PFlags_in4
+    Struct(388), // 1405 t_CUfileDrvProps_t_nvfs
+    Struct(387), // 1406 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1407 t_P_CUfileDrvProps_t
+    Enum(421), // 1408 t_CUFileBoolConfigParameter_t
+    Enum(422), // 1409 t_CUFileSizeTConfigParameter_t
+    Enum(423), // 1410 t_CUFileStringConfigParameter_t
+    Struct(390), // 1411 t_CUfileOpCounter_t
+    Struct(389), // 1412 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1413 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1414 t_A32_u64
+    Struct(391), // 1415 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1416 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1417 t_A16_char
+    Array(t_u8, 16), // 1418 t_A16_u8
+    Struct(393), // 1419 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1420 t_A16_CUfilePerGpuStats_t
+    Struct(392), // 1421 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1422 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1423 t_P_CUfileHandle_t
+    Enum(424), // 1424 t_CUfileFileHandleType
+    Union(395), // 1425 t_CUfileDescr_t_handle
+    Struct(396), // 1426 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1427 t_PC_CUfileFSOps_t
+    Struct(394), // 1428 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1429 t_P_CUfileDescr_t
+    Struct(397), // 1430 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1431 t_PC_CUfileIOVec_t
+    Flags(425, 4), // 1432 t_cuFileStreamFlags_in4
+    Enum(426), // 1433 t_curandStatus_t
+    Status(426), // 1434 t_curandStatus_t_status
+    Handle(114), // 1435 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1436 t_P_curandGenerator_t
+    Enum(427), // 1437 t_curandRngType_t
+    Handle(115), // 1438 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1439 t_P_curandDiscreteDistribution_t
+    Enum(428), // 1440 t_curandMethod_t
+    Array(t_u32, 32), // 1441 t_A32_u32
+    Pointer(t_A32_u32, false), // 1442 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1443 t_P_P_A32_u32
+    Enum(429), // 1444 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1445 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1446 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1447 t_P_P_u32
+    Pointer(t_P_u64, false), // 1448 t_P_P_u64
+    Enum(430), // 1449 t_curandOrdering_t
+    Enum(431), // 1450 t_cusolverStatus_t
+    Status(431), // 1451 t_cusolverStatus_t_status
+    Handle(116), // 1452 t_cusolverDnHandle_t
+    Enum(432), // 1453 t_cusolverEigMode_t
+    Handle(117), // 1454 t_gesvdjInfo_t
+    Enum(433), // 1455 t_cusolverEigRange_t
+    Handle(118), // 1456 t_syevjInfo_t
+    Enum(434), // 1457 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1458 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1459 t_P_gesvdjInfo_t
+    Handle(119), // 1460 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1461 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1462 t_P_syevjInfo_t
+    Enum(435), // 1463 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1464 t_P_cusolverDeterministicMode_t
+    Enum(436), // 1465 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1466 t_P_cudaEmulationStrategy
+    Enum(437), // 1467 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1468 t_P_cusolverMathMode_t
+    Handle(120), // 1469 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1470 t_P_cusolverDnIRSInfos_t
+    Handle(121), // 1471 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1472 t_P_cusolverDnIRSParams_t
+    Enum(438), // 1473 t_cusolverIRSRefinement_t
+    Enum(439), // 1474 t_cusolverPrecType_t
+    Enum(440), // 1475 t_cusolverDnFunction_t
+    Enum(441), // 1476 t_cusolverAlgMode_t
+    Enum(442), // 1477 t_cusolverDirectMode_t
+    Enum(443), // 1478 t_cusolverStorevMode_t
+    Enum(444), // 1479 t_cusolverEigComp_t
+    Handle(122), // 1480 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1481 t_P_cusolverMgHandle_t
+    Handle(123), // 1482 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1483 t_P_cudaLibMgGrid_t
+    Enum(445), // 1484 t_cusolverMgGridMapping_t
+    Handle(124), // 1485 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1486 t_P_cudaLibMgMatrixDesc_t
+    Handle(125), // 1487 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1488 t_P_cusolverRfHandle_t
+    Enum(446), // 1489 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1490 t_P_cusolverRfFactorization_t
+    Enum(447), // 1491 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1492 t_P_cusolverRfTriangularSolve_t
+    Enum(448), // 1493 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1494 t_P_cusolverRfMatrixFormat_t
+    Enum(449), // 1495 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1496 t_P_cusolverRfUnitDiagonal_t
+    Enum(450), // 1497 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1498 t_P_cusolverRfNumericBoostReport_t
+    Enum(451), // 1499 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1500 t_P_cusolverRfResetValuesFastMode_t
+    Handle(126), // 1501 t_cusolverSpHandle_t
+    Handle(127), // 1502 t_cusparseMatDescr_t
+    Handle(128), // 1503 t_csrcholInfo_t
+    Handle(129), // 1504 t_csrcholInfoHost_t
+    Handle(130), // 1505 t_csrluInfoHost_t
+    Handle(131), // 1506 t_csrqrInfo_t
+    Handle(132), // 1507 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1508 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1509 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1510 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1511 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1512 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1513 t_P_csrqrInfoHost_t
+    Handle(133), // 1514 t_cusolverMpGrid_t
+    Handle(134), // 1515 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1516 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1517 t_P_cusolverMpGrid_t
+    Enum(452), // 1518 t_cusolverMpGridMapping_t
+    Handle(135), // 1519 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1520 t_P_cusolverMpMatrixDescriptor_t
+    Handle(136), // 1521 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1522 t_P_cusolverMpGesvdDescriptor_t
+    Enum(453), // 1523 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(137), // 1524 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1525 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(454), // 1526 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(138), // 1527 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1528 t_P_cusolverMpPolarDescriptor_t
+    Enum(455), // 1529 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(456), // 1530 t_cusparseStatus_t
+    Status(456), // 1531 t_cusparseStatus_t_status
+    Handle(139), // 1532 t_cusparseHandle_t
+    Handle(140), // 1533 t_cusparseSpVecDescr_t
+    Handle(141), // 1534 t_cusparseDnVecDescr_t
+    Handle(142), // 1535 t_cusparseConstSpVecDescr_t
+    Handle(143), // 1536 t_cusparseSpMatDescr_t
+    Enum(457), // 1537 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1538 t_P_cusparseIndexType_t
+    Enum(458), // 1539 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1540 t_P_cusparseIndexBase_t
+    Enum(459), // 1541 t_cusparseDirection_t
+    Handle(144), // 1542 t_bsric02Info_t
+    Enum(460), // 1543 t_cusparseSolvePolicy_t
+    Handle(145), // 1544 t_bsrilu02Info_t
+    Enum(461), // 1545 t_cusparseOperation_t
+    Handle(146), // 1546 t_bsrsm2Info_t
+    Handle(147), // 1547 t_bsrsv2Info_t
+    Handle(148), // 1548 t_csru2csrInfo_t
+    Handle(149), // 1549 t_cusparseColorInfo_t
+    Handle(150), // 1550 t_csrgemm2Info_t
+    Handle(151), // 1551 t_csric02Info_t
+    Handle(152), // 1552 t_csrilu02Info_t
+    Handle(153), // 1553 t_csrsm2Info_t
+    Handle(154), // 1554 t_csrsv2Info_t
+    Enum(462), // 1555 t_cusparseAction_t
+    Handle(155), // 1556 t_cusparseConstSpMatDescr_t
+    Handle(156), // 1557 t_cusparseConstDnMatDescr_t
+    Enum(463), // 1558 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1559 t_P_cusparseOrder_t
+    Handle(157), // 1560 t_cusparseConstDnVecDescr_t
+    Handle(158), // 1561 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1562 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1563 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1564 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1565 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1566 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1567 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1568 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1569 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1570 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1571 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1572 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1573 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1574 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1575 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1576 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1577 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1578 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1579 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1580 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1581 t_P_cusparseMatDescr_t
+    Handle(159), // 1582 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1583 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1584 t_P_cusparseSpVecDescr_t
+    Enum(464), // 1585 t_cusparseCsr2CscAlg_t
+    Enum(465), // 1586 t_cusparseAlgMode_t
+    Enum(466), // 1587 t_cusparseDenseToSparseAlg_t
+    Enum(467), // 1588 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1589 t_P_cusparseColorAlg_t
+    Enum(468), // 1590 t_cusparseDiagType_t
+    Enum(469), // 1591 t_cusparseFillMode_t
+    Enum(470), // 1592 t_cusparseMatrixType_t
+    Enum(471), // 1593 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1594 t_P_cusparsePointerMode_t
+    Enum(472), // 1595 t_cusparseSDDMMAlg_t
+    Enum(473), // 1596 t_cusparseSpGEAMAlg_t
+    Handle(160), // 1597 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1598 t_P_cusparseSpGEAMDescr_t
+    Enum(474), // 1599 t_cusparseSpGEMMAlg_t
+    Handle(161), // 1600 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1601 t_P_cusparseSpGEMMDescr_t
+    Enum(475), // 1602 t_cusparseSpMMAlg_t
+    Handle(162), // 1603 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1604 t_P_cusparseSpMMOpPlan_t
+    Enum(476), // 1605 t_cusparseSpMMOpAlg_t
+    Enum(477), // 1606 t_cusparseSpMVAlg_t
+    Handle(163), // 1607 t_cusparseSpMVDescr_t
+    Enum(478), // 1608 t_cusparseApiParam_t
+    Handle(164), // 1609 t_cusparseSpMVOpPlan_t
+    Enum(479), // 1610 t_cusparseSpMVOpAlg_t
+    Handle(165), // 1611 t_cusparseSpMVOpDescr_t
+    Pointer(t_cusparseSpMVOpDescr_t, false), // 1612 t_P_cusparseSpMVOpDescr_t
+    Pointer(t_cusparseSpMVOpPlan_t, false), // 1613 t_P_cusparseSpMVOpPlan_t
+    Pointer(t_cusparseSpMVDescr_t, false), // 1614 t_P_cusparseSpMVDescr_t
+    Enum(480), // 1615 t_cusparseSpMatConvertAlg_t
+    Handle(166), // 1616 t_cusparseSpMatConvertDescr_t
+    Pointer(t_cusparseSpMatConvertDescr_t, false), // 1617 t_P_cusparseSpMatConvertDescr_t
+    Enum(481), // 1618 t_cusparseSpMatAttribute_t
+    Enum(482), // 1619 t_cusparseSpMatStorage_t
+    Enum(483), // 1620 t_cusparseSymmetryType_t
+    Enum(484), // 1621 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1622 t_P_cusparseFormat_t
+    Struct(400), // 1623 t_cusparseSpMatPointers_t_data_coo
+    Struct(401), // 1624 t_cusparseSpMatPointers_t_data_csr
+    Struct(402), // 1625 t_cusparseSpMatPointers_t_data_csc
+    Struct(403), // 1626 t_cusparseSpMatPointers_t_data_blockedEll
+    Struct(404), // 1627 t_cusparseSpMatPointers_t_data_slicedEll
+    Struct(405), // 1628 t_cusparseSpMatPointers_t_data_bsr
+    Array(t_P_void, 8), // 1629 t_A8_P_void
+    Struct(406), // 1630 t_cusparseSpMatPointers_t_data__reserved
+    Union(399), // 1631 t_cusparseSpMatPointers_t_data
+    Struct(398), // 1632 t_cusparseSpMatPointers_t
+    Pointer(t_cusparseSpMatPointers_t, false), // 1633 t_P_cusparseSpMatPointers_t
+    Struct(409), // 1634 t_cusparseSpMatSizes_t_data_coo
+    Struct(410), // 1635 t_cusparseSpMatSizes_t_data_csr
+    Struct(411), // 1636 t_cusparseSpMatSizes_t_data_csc
+    Struct(412), // 1637 t_cusparseSpMatSizes_t_data_blockedEll
+    Struct(413), // 1638 t_cusparseSpMatSizes_t_data_slicedEll
+    Struct(414), // 1639 t_cusparseSpMatSizes_t_data_bsr
+    Struct(415), // 1640 t_cusparseSpMatSizes_t_data__reserved
+    Union(408), // 1641 t_cusparseSpMatSizes_t_data
+    Struct(407), // 1642 t_cusparseSpMatSizes_t
+    Pointer(t_cusparseSpMatSizes_t, false), // 1643 t_P_cusparseSpMatSizes_t
+    Pointer(t_cusparseSpMatPointers_t, true), // 1644 t_PC_cusparseSpMatPointers_t
+    Enum(485), // 1645 t_cusparseSpSMAlg_t
+    Handle(167), // 1646 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1647 t_P_cusparseSpSMDescr_t
+    Enum(486), // 1648 t_cusparseSpSMUpdate_t
+    Enum(487), // 1649 t_cusparseSpSVAlg_t
+    Handle(168), // 1650 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1651 t_P_cusparseSpSVDescr_t
+    Enum(488), // 1652 t_cusparseSpSVUpdate_t
+    Enum(489), // 1653 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1654 t_A512_u8
+    Struct(416), // 1655 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1656 t_PC_cusparseLtHandle_t
+    Handle(169), // 1657 t_cusparseLtHandlePointer
+    Struct(417), // 1658 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1659 t_P_cusparseLtMatDescriptor_t
+    Handle(170), // 1660 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1661 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1662 t_PC_cusparseLtMatDescriptor_t
+    Enum(490), // 1663 t_cusparseLtMatDescAttribute_t
+    Struct(418), // 1664 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1665 t_PC_cusparseLtMatmulPlan_t
+    Handle(171), // 1666 t_cusparseLtMatmulPlanPointer
+    Struct(419), // 1667 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1668 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(172), // 1669 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(491), // 1670 t_cusparseLtMatmulAlgAttribute_t
+    Enum(492), // 1671 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1672 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(420), // 1673 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1674 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(173), // 1675 t_cusparseLtMatmulDescriptorPointer
+    Enum(493), // 1676 t_cusparseLtMatmulAlg_t
+    Enum(494), // 1677 t_cusparseLtMatmulDescAttribute_t
+    Enum(495), // 1678 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1679 t_P_cusparseLtMatmulDescriptor_t
+    Enum(496), // 1680 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1681 t_P_cusparseLtMatmulPlan_t
+    Enum(497), // 1682 t_cusparseLtPruneAlg_t
+    Enum(498), // 1683 t_cusparseLtSparsity_t
+    Enum(499), // 1684 t_cutensorStatus_t
+    Status(499), // 1685 t_cutensorStatus_t_status
+    Handle(174), // 1686 t_cutensorHandle_t
+    Handle(175), // 1687 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1688 t_P_cutensorHandle_t
+    Handle(176), // 1689 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1690 t_P_cutensorOperationDescriptor_t
+    Handle(177), // 1691 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(500), // 1692 t_cutensorOperator_t
+    Handle(178), // 1693 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1694 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(179), // 1695 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1696 t_P_cutensorPlan_t
+    Handle(180), // 1697 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1698 t_P_cutensorPlanPreference_t
+    Enum(501), // 1699 t_cutensorAlgo_t
+    Enum(502), // 1700 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1701 t_P_cutensorTensorDescriptor_t
+    Enum(503), // 1702 t_cutensorWorksizePreference_t
+    Handle(181), // 1703 t_cutensorMgHandle_t
+    Handle(182), // 1704 t_cutensorMgContractionPlan_t
+    Handle(183), // 1705 t_cutensorMgContractionFind_t
+    Enum(504), // 1706 t_cutensorMgContractionFindAttribute_t
+    Handle(184), // 1707 t_cutensorMgContractionDescriptor_t
+    Handle(185), // 1708 t_cutensorMgCopyPlan_t
+    Handle(186), // 1709 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1710 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1711 t_P_cutensorMgContractionDescriptor_t
+    Handle(187), // 1712 t_cutensorMgTensorDescriptor_t
+    Enum(505), // 1713 t_cutensorComputeType_t
+    Pointer(t_cutensorMgContractionFind_t, false), // 1714 t_P_cutensorMgContractionFind_t
+    Enum(506), // 1715 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1716 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1717 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1718 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1719 t_P_cutensorMgTensorDescriptor_t
+    Enum(507), // 1720 t_cutensorOperationDescriptorAttribute_t
+    Enum(508), // 1721 t_cutensorPlanAttribute_t
+    Enum(509), // 1722 t_cutensorPlanPreferenceAttribute_t
+    Enum(510), // 1723 t_cutensorAutotuneMode_t
+    Enum(511), // 1724 t_cutensorCacheMode_t
+    Enum(512), // 1725 t_cutensorStatus_t_
+    Status(512), // 1726 t_cutensorStatus_t_status_
+    Enum(513), // 1727 t_cutensorContractionDescriptorAttributes_t
+    Enum(514), // 1728 t_cutensorContractionFindAttributes_t
+    Enum(515), // 1729 t_cutensorWorksizePreference_t_
+    Enum(516), // 1730 t_cutensorOperator_t_
+    Enum(517), // 1731 t_cutensorComputeType_t_
+    Enum(518), // 1732 t_cutensorAlgo_t_
+    Handle(188), // 1733 t_cutensorMgHandle_t_
+    Handle(189), // 1734 t_cutensorMgContractionPlan_t_
+    Handle(190), // 1735 t_cutensorMgContractionFind_t_
+    Enum(519), // 1736 t_cutensorMgContractionFindAttribute_t_
+    Handle(191), // 1737 t_cutensorMgContractionDescriptor_t_
+    Handle(192), // 1738 t_cutensorMgCopyPlan_t_
+    Handle(193), // 1739 t_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgHandle_t_, false), // 1740 t_P_cutensorMgHandle_t_
+    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1741 t_P_cutensorMgContractionDescriptor_t_
+    Handle(194), // 1742 t_cutensorMgTensorDescriptor_t_
+    Pointer(t_cutensorMgContractionFind_t_, false), // 1743 t_P_cutensorMgContractionFind_t_
+    Enum(520), // 1744 t_cutensorMgAlgo_t_
+    Pointer(t_cutensorMgContractionPlan_t_, false), // 1745 t_P_cutensorMgContractionPlan_t_
+    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1746 t_P_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgCopyPlan_t_, false), // 1747 t_P_cutensorMgCopyPlan_t_
+    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1748 t_P_cutensorMgTensorDescriptor_t_
+    Enum(521), // 1749 t_ncclResult_t
+    Status(521), // 1750 t_ncclResult_t_status
+    Enum(522), // 1751 t_ncclDataType_t
+    Struct(422), // 1752 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1753 t_P_ncclConfigExt_t
+    Struct(423), // 1754 t_ncclConfigExt_t_key
+    Union(424), // 1755 t_ncclConfigExt_t_val
+    Enum(523), // 1756 t_ncclUndefined
+    Enum(524), // 1757 t_ncclCtaPolicy
+    Struct(421), // 1758 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1759 t_PC_ncclCollConfig_t
+    Enum(525), // 1760 t_ncclRedOp_t
+    Handle(195), // 1761 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1762 t_P_ncclResult_t
+    Array(t_char, 128), // 1763 t_A128_char
+    Array(t_u8, 128), // 1764 t_A128_u8
+    Struct(425), // 1765 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1766 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1767 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1768 t_P_ncclComm_t
+    Enum(526), // 1769 t_ncclHostCftMode_t
+    Enum(527), // 1770 t_ncclNvlsHostMode_t
+    Struct(426), // 1771 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1772 t_P_ncclConfig_t
+    Enum(528), // 1773 t_ncclCommMemStat_t
+    Enum(529), // 1774 t_ncclGinType_t
+    Enum(530), // 1775 t_ncclGinConnectionType_t
+    Array(t_bool1, 64), // 1776 t_A64_bool1
+    Struct(427), // 1777 t_ncclCommProperties_t
+    Pointer(t_ncclCommProperties_t, false), // 1778 t_P_ncclCommProperties_t
+    Pointer(t_ncclRegistration, false), // 1779 t_P_ncclRegistration
+    Flags(531, 4), // 1780 t_ncclRevokeFlags_in4
+    Flags(532, 4), // 1781 t_ncclShrinkFlags_in4
+    Enum(533), // 1782 t_ncclColor
+    Flags(534, 4), // 1783 t_ncclSuspendFlags_in4
+    Array(t_P_void, 4), // 1784 t_A4_P_void
+    Struct(429), // 1785 t_ncclSegmentWindow
+    Pointer(t_ncclSegmentWindow, false), // 1786 t_P_ncclSegmentWindow
+    Flags(535, 4), // 1787 t_ncclWindowFlags_in4
+    Struct(428), // 1788 t_ncclWindow_vidmem
+    Pointer(t_ncclWindow_vidmem, false), // 1789 t_P_ncclWindow_vidmem
+    Handle(196), // 1790 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1791 t_P_ncclWindow_t
+    Struct(431), // 1792 t_ncclDevResourceRequirements_t
+    Pointer(t_ncclDevResourceRequirements_t, false), // 1793 t_P_ncclDevResourceRequirements_t
+    Struct(432), // 1794 t_ncclTeamRequirements_t
+    Pointer(t_ncclTeamRequirements_t, false), // 1795 t_P_ncclTeamRequirements_t
+    Struct(433), // 1796 t_ncclTeam_t
+    Struct(434), // 1797 t_ncclMultimemHandle
+    Pointer(t_ncclMultimemHandle, false), // 1798 t_P_ncclMultimemHandle
+    Struct(430), // 1799 t_ncclDevCommRequirements_t
+    Pointer(t_ncclDevCommRequirements_t, true), // 1800 t_PC_ncclDevCommRequirements_t
+    Handle(197), // 1801 t_ncclDevCommWindowTable_t
+    Struct(436), // 1802 t_ncclResourceWindow_vidmem_t
+    Struct(437), // 1803 t_ncclGinBarrierHandle
+    Struct(438), // 1804 t_ncclLsaBarrierHandle
+    Struct(439), // 1805 t_ncclCftBarrierHandle
+    Struct(435), // 1806 t_ncclDevComm
+    Pointer(t_ncclDevComm, false), // 1807 t_P_ncclDevComm
+    Pointer(t_ncclDevComm, true), // 1808 t_PC_ncclDevComm
+    Pointer(t_ncclGinBarrierHandle, false), // 1809 t_P_ncclGinBarrierHandle
+    Struct(440), // 1810 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1811 t_P_ncclSimInfo_t
+    Struct(441), // 1812 t_ncclLLA2AHandle
+    Pointer(t_ncclLLA2AHandle, false), // 1813 t_P_ncclLLA2AHandle
+    Pointer(t_ncclLsaBarrierHandle, false), // 1814 t_P_ncclLsaBarrierHandle
+    Handle(198), // 1815 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1816 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1817 t_P_P_PC_char
+    Pointer(t_i16, false), // 1818 t_P_i16
+    Pointer(t_i8, false), // 1819 t_P_i8
+    Pointer(t_u16, false), // 1820 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1821 t_P_ncclRedOp_t
+    Enum(536), // 1822 t_ncclScalarResidence_t
+    Enum(537), // 1823 t_ncclEncryptionMode_t
+    Struct(442), // 1824 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1825 t_PC_ncclEncryptionConfig_t
+    Enum(538), // 1826 t_ncclCftTeamMode_t
+    Struct(443), // 1827 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1828 t_P_ncclWaitSignalDesc_t
+    Struct(444), // 1829 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1830 t_PC_NppLibraryVersion
+    Enum(539), // 1831 t_NppStatus
+    Status(539), // 1832 t_NppStatus_status
+    Union(447), // 1833 t_NppStreamContext__1
+    Struct(445), // 1834 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1835 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1836 t_PC_u16
+    Struct(448), // 1837 t_NppiSize
+    Struct(449), // 1838 t_Npp16f
+    Pointer(t_Npp16f, true), // 1839 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1840 t_P_Npp16f
+    Pointer(t_i16, true), // 1841 t_PC_i16
+    Struct(450), // 1842 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1843 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1844 t_P_Npp16sc
+    Struct(451), // 1845 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1846 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1847 t_P_Npp32fc
+    Struct(452), // 1848 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1849 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1850 t_P_Npp32sc
+    Enum(540), // 1851 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1852 t_PC_i8
+    Pointer(t_P_u8, false), // 1853 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1854 t_P_PC_u8
+    Struct(453), // 1855 t_NppiRect
+    Enum(541), // 1856 t_NppiBayerGridPosition
+    Enum(542), // 1857 t_NppiInterpolationMode
+    Struct(454), // 1858 t_NppiPoint32f
+    Struct(455), // 1859 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1860 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1861 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1862 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1863 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1864 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1865 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1866 t_P_PC_i8
+    Struct(456), // 1867 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1868 t_P_NppiColorTwistBatchCXR
+    Enum(543), // 1869 t_NppCmpOp
+    Struct(457), // 1870 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1871 t_P_NppiImageDescriptor
+    Struct(458), // 1872 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1873 t_P_NppiBufferDescriptor
+    Struct(460), // 1874 t_NppiPoint
+    Struct(459), // 1875 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1876 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(462), // 1877 t_NppiContourPixelGeometryInfo
+    Struct(461), // 1878 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1879 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1880 t_P_NppiContourPixelGeometryInfo
+    Struct(463), // 1881 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1882 t_P_NppiContourBlockSegment
+    Struct(464), // 1883 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1884 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1885 t_P_NppiPoint32f
+    Struct(465), // 1886 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1887 t_P_NppiPoint64f
+    Enum(544), // 1888 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1889 t_P_PC_i32
+    Enum(545), // 1890 t_NppiBorderType
+    Enum(546), // 1891 t_NppiDifferentialKernel
+    Enum(547), // 1892 t_NppiMaskSize
+    Enum(548), // 1893 t_NppiNorm
+    Struct(466), // 1894 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1895 t_P_NppPointPolar
+    Array(t_u32, 3), // 1896 t_A3_u32
+    Struct(467), // 1897 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1898 t_P_NppiConnectedRegion
+    Enum(549), // 1899 t_NppDataType
+    Enum(550), // 1900 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1901 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1902 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1903 t_P_NppiPoint
+    Struct(468), // 1904 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1905 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1906 t_PC_NppiImageDescriptor
+    Enum(551), // 1907 t_NppiAxis
+    Struct(469), // 1908 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1909 t_P_NppiMirrorBatchCXR
+    Enum(552), // 1910 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1911 t_P_PC_Npp16f
+    Struct(470), // 1912 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1913 t_P_NppiResizeBatchROI_Advanced
+    Struct(471), // 1914 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1915 t_P_NppiResizeBatchCXR
+    Enum(553), // 1916 t_NppHintAlgorithm
+    Enum(554), // 1917 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1918 t_P_P_Npp16f
+    Array(t_f64, 3), // 1919 t_A3_f64
+    Array(t_A3_f64, 2), // 1920 t_A2_A3_f64
+    Struct(472), // 1921 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1922 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1923 t_A3_A3_f64
+    Struct(473), // 1924 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1925 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1926 t_P_PC_NppiImageDescriptor
+    Struct(474), // 1927 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1928 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1929 t_P_Npp64fc
+    Struct(475), // 1930 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1931 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1932 t_P_Npp64sc
+    Enum(555), // 1933 t_NppsZCType
+    Enum(556), // 1934 t_nvFatbinResult
+    Status(556), // 1935 t_nvFatbinResult_status
+    Handle(199), // 1936 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1937 t_P_nvFatbinHandle
+    Enum(557), // 1938 t_nvJitLinkResult
+    Status(557), // 1939 t_nvJitLinkResult_status
+    Handle(200), // 1940 t_nvJitLinkHandle
+    Enum(558), // 1941 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1942 t_P_nvJitLinkHandle
+    Enum(559), // 1943 t_nvjpegStatus_t
+    Status(559), // 1944 t_nvjpegStatus_t_status
+    Handle(201), // 1945 t_nvjpegHandle_t
+    Struct(476), // 1946 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1947 t_P_nvjpegDevAllocator_t
+    Handle(202), // 1948 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1949 t_P_nvjpegBufferDevice_t
+    Struct(477), // 1950 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1951 t_P_nvjpegDevAllocatorV2_t
+    Struct(478), // 1952 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1953 t_P_nvjpegPinnedAllocator_t
+    Handle(203), // 1954 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1955 t_P_nvjpegBufferPinned_t
+    Struct(479), // 1956 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1957 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(560), // 1958 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1959 t_P_nvjpegHandle_t
+    Flags(561, 4), // 1960 t_nvjpegFlags_in4
+    Handle(204), // 1961 t_nvjpegJpegState_t
+    Enum(562), // 1962 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1963 t_A4_P_u8
+    Array(t_u64, 4), // 1964 t_A4_u64
+    Struct(480), // 1965 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1966 t_P_nvjpegImage_t
+    Handle(205), // 1967 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1968 t_P_nvjpegDecodeParams_t
+    Enum(563), // 1969 t_nvjpegChromaSubsampling_t
+    Handle(206), // 1970 t_nvjpegJpegStream_t
+    Handle(207), // 1971 t_nvjpegJpegDecoder_t
+    Enum(564), // 1972 t_nvjpegExifOrientation_t
+    Enum(565), // 1973 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1974 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1975 t_P_nvjpegJpegState_t
+    Handle(208), // 1976 t_nvjpegEncoderState_t
+    Handle(209), // 1977 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1978 t_PC_nvjpegImage_t
+    Enum(566), // 1979 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1980 t_P_nvjpegEncoderParams_t
+    Enum(567), // 1981 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1982 t_P_nvjpegEncoderState_t
+    Enum(568), // 1983 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1984 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1985 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1986 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1987 t_P_nvjpegJpegEncoding_t
+    Enum(569), // 1988 t_nvjpeg2kStatus_t
+    Status(569), // 1989 t_nvjpeg2kStatus_t_status
+    Enum(570), // 1990 t_nvjpeg2kBackend_t
+    Struct(481), // 1991 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1992 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(482), // 1993 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1994 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(210), // 1995 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1996 t_P_nvjpeg2kHandle_t
+    Struct(483), // 1997 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1998 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(484), // 1999 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 2000 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(211), // 2001 t_nvjpeg2kDecodeState_t
+    Handle(212), // 2002 t_nvjpeg2kStream_t
+    Enum(571), // 2003 t_nvjpeg2kImageType_t
+    Struct(485), // 2004 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 2005 t_P_nvjpeg2kImage_t
+    Handle(213), // 2006 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 2007 t_P_nvjpeg2kDecodeParams_t
+    Enum(572), // 2008 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 2009 t_P_nvjpeg2kDecodeState_t
+    Handle(214), // 2010 t_nvjpeg2kEncoder_t
+    Handle(215), // 2011 t_nvjpeg2kEncodeState_t
+    Handle(216), // 2012 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 2013 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 2014 t_P_nvjpeg2kEncodeParams_t
+    Enum(573), // 2015 t_nvjpeg2kBitstreamType_t
+    Enum(574), // 2016 t_nvjpeg2kColorSpace_t
+    Struct(487), // 2017 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 2018 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(575), // 2019 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 2020 t_A33_u32
+    Struct(486), // 2021 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 2022 t_P_nvjpeg2kEncodeConfig_t
+    Enum(576), // 2023 t_nvjpeg2kNLTType_t
+    Struct(488), // 2024 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 2025 t_PC_nvjpeg2kNLTInfo_t
+    Enum(577), // 2026 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 2027 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 2028 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 2029 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 2030 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 2031 t_P_nvjpeg2kNLTInfo_t
+    Struct(489), // 2032 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 2033 t_P_nvjpeg2kImageInfo_t
+    Enum(578), // 2034 t_nvmlReturn_t
+    Status(578), // 2035 t_nvmlReturn_t_status
+    Handle(217), // 2036 t_nvmlComputeInstance_t
+    Handle(218), // 2037 t_nvmlDevice_t
+    Handle(219), // 2038 t_nvmlGpuInstance_t
+    Struct(491), // 2039 t_nvmlComputeInstancePlacement_t
+    Struct(490), // 2040 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 2041 t_P_nvmlComputeInstanceInfo_t
+    Enum(579), // 2042 t_nvmlEccCounterType_t
+    Enum(580), // 2043 t_nvmlValueType_t
+    Union(493), // 2044 t_nvmlValue_t
+    Enum(581), // 2045 t_nvmlFieldId
+    Struct(492), // 2046 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 2047 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 2048 t_P_nvmlGpuInstance_t
+    Struct(494), // 2049 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 2050 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 2051 t_A32_char
+    Struct(495), // 2052 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 2053 t_P_nvmlPciInfo_t
+    Enum(582), // 2054 t_nvmlEnableState_t
+    Enum(583), // 2055 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 2056 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 2057 t_A5_u32
+    Struct(496), // 2058 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 2059 t_P_nvmlAccountingStats_t
+    Struct(497), // 2060 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 2061 t_P_nvmlAccountingStats_v2_t
+    Handle(220), // 2062 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 2063 t_P_nvmlVgpuInstance_t
+    Enum(584), // 2064 t_nvmlAdaptiveClocking
+    Pointer(t_nvmlAdaptiveClocking, false), // 2065 t_P_nvmlAdaptiveClocking
+    Struct(498), // 2066 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 2067 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(499), // 2068 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 2069 t_P_nvmlDeviceAddressingMode_t
+    Enum(585), // 2070 t_nvmlClockType_t
+    Enum(586), // 2071 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 2072 t_P_nvmlDeviceArchitecture_t
+    Struct(500), // 2073 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 2074 t_P_nvmlDeviceAttributes_t
+    Struct(501), // 2075 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 2076 t_P_nvmlBAR1Memory_t
+    Struct(502), // 2077 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 2078 t_P_nvmlBBXTimeData_v1_t
+    Struct(504), // 2079 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(503), // 2080 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 2081 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(587), // 2082 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 2083 t_P_nvmlBrandType_t
+    Enum(588), // 2084 t_nvmlBridgeChipType_t
+    Struct(506), // 2085 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 2086 t_A128_nvmlBridgeChipInfo_t
+    Struct(505), // 2087 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 2088 t_P_nvmlBridgeChipHierarchy_t
+    Enum(589), // 2089 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 2090 t_P_nvmlBusType_t
+    Struct(507), // 2091 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 2092 t_P_nvmlC2cModeInfo_v1_t
+    Flags(590, 4), // 2093 t_nvmlCapabilities_in4
+    Struct(508), // 2094 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 2095 t_P_nvmlDeviceCapabilities_t
+    Struct(510), // 2096 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 2097 t_A32_nvmlClkMonFaultInfo_t
+    Struct(509), // 2098 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 2099 t_P_nvmlClkMonStatus_t
+    Enum(591), // 2100 t_nvmlClockId_t
+    Enum(592), // 2101 t_nvmlPstates_t
+    Struct(511), // 2102 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 2103 t_P_nvmlClockOffset_t
+    Enum(593), // 2104 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 2105 t_P_nvmlComputeMode_t
+    Struct(512), // 2106 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 2107 t_P_nvmlProcessInfo_v1_t
+    Struct(513), // 2108 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 2109 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 2110 t_A32_u8
+    Array(t_u8, 8192), // 2111 t_A8192_u8
+    Array(t_u8, 4096), // 2112 t_A4096_u8
+    Enum(594), // 2113 t_nvmlCcCecReport
+    Struct(514), // 2114 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 2115 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 2116 t_A5120_u8
+    Struct(515), // 2117 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 2118 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(516), // 2119 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 2120 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(517), // 2121 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 2122 t_P_nvmlMemory_t
+    Enum(595), // 2123 t_nvmlCoolerControl_t
+    Flags(596, 4), // 2124 t_nvmlCoolerTarget_t_in4
+    Struct(518), // 2125 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 2126 t_P_nvmlCoolerInfo_t
+    Enum(597), // 2127 t_nvmlAffinityScope_t
+    Handle(221), // 2128 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 2129 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 2130 t_A2048_char
+    Struct(519), // 2131 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 2132 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(598, 4), // 2133 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 2134 t_P_nvmlClocksEventReasons_in4
+    Flags(598, 8), // 2135 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 2136 t_P_nvmlClocksEventReasons_in8
+    Enum(599), // 2137 t_nvmlMemoryErrorType_t
+    Struct(520), // 2138 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 2139 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 2140 t_P_nvmlDevice_t
+    Struct(521), // 2141 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 2142 t_P_nvmlDramEncryptionInfo_t
+    Enum(600), // 2143 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 2144 t_P_nvmlDriverModel_t
+    Struct(523), // 2145 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 2146 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(522), // 2147 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 2148 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(601), // 2149 t_nvmlEncoderType_t
+    Struct(524), // 2150 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2151 t_P_nvmlEncoderSessionInfo_t
+    Enum(602), // 2152 t_nvmlFBCSessionType_t
+    Flags(603, 4), // 2153 t_nvmlSessionFlags_in4
+    Struct(525), // 2154 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 2155 t_P_nvmlFBCSessionInfo_t
+    Struct(526), // 2156 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 2157 t_P_nvmlFBCStats_t
+    Enum(604), // 2158 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 2159 t_P_nvmlFanControlPolicy_t
+    Struct(527), // 2160 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 2161 t_P_nvmlFanSpeedInfo_t
+    Enum(605), // 2162 t_nvmlFabricState
+    Enum(606), // 2163 t_nvmlFabricState_
+    Struct(528), // 2164 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 2165 t_P_nvmlGpuFabricInfo_t
+    Enum(607), // 2166 t_nvmlFabricHealthSummary
+    Enum(608), // 2167 t_nvmlFabricHealthSummary_
+    Struct(529), // 2168 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2169 t_P_nvmlGpuFabricInfoV_t
+    Enum(609), // 2170 t_nvmlFabricCliqueType
+    Enum(610), // 2171 t_nvmlFabricCliqueType_
+    Struct(531), // 2172 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2173 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(530), // 2174 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2175 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2176 t_P_nvmlGpuInstancePlacement_t
+    Enum(611), // 2177 t_nvmlGpuInstanceProfile
+    Struct(532), // 2178 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2179 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 2180 t_A96_char
+    Struct(533), // 2181 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2182 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(612), // 2183 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 2184 t_P_nvmlGpuOperationMode_t
+    Struct(534), // 2185 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 2186 t_P_nvmlGpuUptime_v1_t
+    Enum(613), // 2187 t_nvmlGridLicenseFeatureCode_t
+    Enum(614), // 2188 t_nvmlLicenseExpiryStatus
+    Enum(615), // 2189 t_nvmlLicenseExpiryStatus_
+    Struct(537), // 2190 t_nvmlGridLicenseExpiry_t
+    Struct(536), // 2191 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 2192 t_A3_nvmlGridLicensableFeature_t
+    Struct(535), // 2193 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2194 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 2195 t_A41_char
+    Union(539), // 2196 t_nvmlUUIDValue_t
+    Enum(616), // 2197 t_nvmlUUIDType_t
+    Struct(538), // 2198 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 2199 t_PC_nvmlUUID_t
+    Enum(617), // 2200 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 2201 t_P_nvmlHostVgpuMode_t
+    Struct(540), // 2202 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 2203 t_P_nvmlHostname_v1_t
+    Enum(618), // 2204 t_nvmlInforomObject_t
+    Struct(541), // 2205 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 2206 t_P_nvmlMarginTemperature_t
+    Enum(619), // 2207 t_nvmlMemoryLocation_t
+    Struct(542), // 2208 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2209 t_P_nvmlMemory_v2_t
+    Struct(543), // 2210 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2211 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(620), // 2212 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2213 t_P_nvmlMigMode
+    Enum(621), // 2214 t_nvmlNvLinkCapability_t
+    Enum(622), // 2215 t_nvmlNvLinkErrorCounter_t
+    Enum(623), // 2216 t_nvmlNvlinkFirmwareUcodeType
+    Enum(624), // 2217 t_nvmlNvlinkFirmwareUcodeType_
+    Struct(546), // 2218 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2219 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(545), // 2220 t_nvmlNvlinkFirmwareInfo_t
+    Struct(544), // 2221 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2222 t_P_nvmlNvLinkInfo_t
+    Struct(547), // 2223 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2224 t_P_nvmlNvLinkInfo_v3_t
+    Enum(625), // 2225 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2226 t_P_nvmlIntNvLinkDeviceType_t
+    Enum(626), // 2227 t_nvmlNvlinkTelemetrySampleType_t
+    Struct(549), // 2228 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2229 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(548), // 2230 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2231 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(627), // 2232 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(628, 4), // 2233 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(550), // 2234 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2235 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(551), // 2236 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2237 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2238 t_A256_u8
+    Struct(552), // 2239 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2240 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2241 t_A4096_u32
+    Struct(553), // 2242 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2243 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2244 t_A23_u8
+    Struct(554), // 2245 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2246 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(629), // 2247 t_nvmlGpuP2PCapsIndex_t
+    Enum(630), // 2248 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2249 t_P_nvmlGpuP2PStatus_t
+    Struct(555), // 2250 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2251 t_P_nvmlPciInfoExt_t
+    Enum(631), // 2252 t_nvmlPcieLinkMaxSpeed
+    Pointer(t_nvmlPcieLinkMaxSpeed, false), // 2253 t_P_nvmlPcieLinkMaxSpeed
+    Enum(632), // 2254 t_nvmlPcieUtilCounter_t
+    Struct(556), // 2255 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2256 t_P_nvmlPdi_t
+    Struct(557), // 2257 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2258 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2259 t_P_nvmlPstates_t
+    Struct(558), // 2260 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2261 t_P_nvmlPlatformInfo_t
+    Enum(633), // 2262 t_nvmlPowerMizerMode
+    Struct(559), // 2263 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2264 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(634), // 2265 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2266 t_P_nvmlPowerSource_t
+    Struct(560), // 2267 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2268 t_P_nvmlProcessUtilizationSample_t
+    Struct(562), // 2269 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2270 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(561), // 2271 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2272 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(563), // 2273 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2274 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(564), // 2275 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2276 t_P_nvmlRepairStatus_t
+    Enum(635), // 2277 t_nvmlPageRetirementCause_t
+    Struct(565), // 2278 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2279 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(567), // 2280 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2281 t_P_nvmlProcessDetail_v1_t
+    Enum(636), // 2282 t_nvmlProcessMode_t
+    Struct(566), // 2283 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2284 t_P_nvmlProcessDetailList_t
+    Enum(637), // 2285 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2286 t_P_nvmlValueType_t
+    Struct(568), // 2287 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2288 t_P_nvmlSample_t
+    Struct(569), // 2289 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2290 t_P_nvmlEccSramErrorStatus_t
+    Struct(571), // 2291 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2292 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(570), // 2293 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2294 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(638, 4), // 2295 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2296 t_P_nvmlEventTypes_in4
+    Flags(638, 8), // 2297 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2298 t_P_nvmlEventTypes_in8
+    Enum(639), // 2299 t_nvmlTemperatureSensors_t
+    Enum(640), // 2300 t_nvmlTemperatureThresholds_t
+    Struct(572), // 2301 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2302 t_P_nvmlTemperature_t
+    Enum(641), // 2303 t_nvmlThermalController_t
+    Enum(642), // 2304 t_nvmlThermalTarget_t
+    Struct(574), // 2305 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2306 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(573), // 2307 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2308 t_P_nvmlGpuThermalSettings_t
+    Enum(643), // 2309 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2310 t_P_nvmlGpuTopologyLevel_t
+    Struct(575), // 2311 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2312 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(576), // 2313 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2314 t_P_nvmlUtilization_t
+    Enum(644), // 2315 t_nvmlDeviceVgpuCapability_t
+    Struct(577), // 2316 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2317 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(579), // 2318 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2319 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(578), // 2320 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2321 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2322 t_A80_char
+    Struct(581), // 2323 t_nvmlVgpuVersion_t
+    Struct(580), // 2324 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2325 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(582), // 2326 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2327 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(584), // 2328 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2329 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(583), // 2330 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2331 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(585), // 2332 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2333 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(588), // 2334 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(589), // 2335 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Enum(645), // 2336 t_nvmlVgpuSchedulerArr
+    Union(587), // 2337 t_nvmlVgpuSchedulerParams_t
+    Struct(590), // 2338 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2339 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Enum(646), // 2340 t_nvmlVgpuSchedulerEngine
+    Enum(647), // 2341 t_nvmlVgpuSchedulerPolicy
+    Struct(586), // 2342 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2343 t_P_nvmlVgpuSchedulerLog_t
+    Struct(592), // 2344 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2345 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(591), // 2346 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2347 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(593), // 2348 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2349 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(594), // 2350 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2351 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(595), // 2352 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2353 t_P_nvmlVgpuPlacementList_t
+    Struct(596), // 2354 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2355 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(648), // 2356 t_nvmlPerfPolicyType_t
+    Struct(597), // 2357 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2358 t_P_nvmlViolationTime_t
+    Enum(649), // 2359 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2360 t_P_nvmlGpuVirtualizationMode_t
+    Struct(598), // 2361 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2362 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(608), // 2363 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2364 t_A2_nvmlRailMetrics_t
+    Struct(607), // 2365 t_nvmlCoreRailMetrics_t
+    Struct(609), // 2366 t_nvmlPmgrPwrTuple_t
+    Struct(610), // 2367 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(606), // 2368 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2369 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(605), // 2370 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2371 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(604), // 2372 t_nvmlObservedMetrics_t
+    Struct(603), // 2373 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(613), // 2374 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2375 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(614), // 2376 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(612), // 2377 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(611), // 2378 t_nvmlPerfMetricsPfpp1xSample_t
+    Enum(650), // 2379 t_nvmlPerfMetricsControllerType
+    Union(602), // 2380 t_nvmlPerfMetricControllerSample_t_data
+    Struct(601), // 2381 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2382 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(600), // 2383 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2384 t_A13_nvmlPerfMetricsSample_t
+    Struct(599), // 2385 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2386 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(615), // 2387 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2388 t_P_nvmlPowerSmoothingProfile_t
+    Struct(616), // 2389 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2390 t_P_nvmlPowerSmoothingState_t
+    Struct(619), // 2391 t_nvmlPRMCounterInput_v1_t
+    Struct(620), // 2392 t_nvmlPRMCounterValue_v1_t
+    Struct(618), // 2393 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2394 t_P_nvmlPRMCounter_v1_t
+    Struct(617), // 2395 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2396 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2397 t_A496_u8
+    Union(622), // 2398 t_nvmlPRMTLV_v1_t__1
+    Struct(621), // 2399 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2400 t_P_nvmlPRMTLV_v1_t
+    Handle(222), // 2401 t_nvmlEventSet_t
+    Enum(651), // 2402 t_nvmlDetachGpuState_t
+    Enum(652), // 2403 t_nvmlPcieLinkState_t
+    Flags(653, 4), // 2404 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2405 t_PC_nvmlDramEncryptionInfo_t
+    Struct(623), // 2406 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2407 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2408 t_P_nvmlReturn_t
+    Enum(654), // 2409 t_nvmlNvLinkThreshold
+    Struct(624), // 2410 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2411 t_P_nvmlNvLinkPowerThres_t
+    Struct(625), // 2412 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2413 t_P_nvmlNvlinkSetBwMode_t
+    Struct(626), // 2414 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2415 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(627), // 2416 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2417 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Enum(655), // 2418 t_nvmlPowerScope
+    Struct(628), // 2419 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2420 t_P_nvmlPowerValue_v2_t
+    Flags(656, 4), // 2421 t_nvmlRusdPoll_in4
+    Flags(656, 8), // 2422 t_nvmlRusdPoll_in8
+    Struct(629), // 2423 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2424 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2425 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(632), // 2426 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(633), // 2427 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(631), // 2428 t_nvmlVgpuSchedulerSetParams_t
+    Struct(630), // 2429 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2430 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(634), // 2431 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2432 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(635), // 2433 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2434 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2435 t_A8_u32
+    Struct(637), // 2436 t_nvmlMask255_t
+    Struct(636), // 2437 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2438 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(638), // 2439 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2440 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(640), // 2441 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2442 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(639), // 2443 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2444 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(657), // 2445 t_nvmlPowerProfileOperation_t
+    Struct(641), // 2446 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2447 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2448 t_P_nvmlEventSet_t
+    Struct(642), // 2449 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2450 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(643), // 2451 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2452 t_P_nvmlEventSetGetContextData_v1_t
+    Enum(658), // 2453 t_nvmlGpuOperationalEventContextType_t
+    Struct(644), // 2454 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2455 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(645), // 2456 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2457 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(646), // 2458 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2459 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(647), // 2460 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2461 t_P_nvmlEventData_t
+    Enum(659), // 2462 t_nvmlEventDataType_t
+    Flags(660, 4), // 2463 t_nvmlOperationalEventAttributes_in4
+    Flags(661, 4), // 2464 t_nvmlOperationalEventGroupAttributes_in4
+    Struct(648), // 2465 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2466 t_P_nvmlEventSetWait_v3_t
+    Struct(649), // 2467 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2468 t_P_nvmlExcludedDeviceInfo_t
+    Enum(662), // 2469 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2470 t_A6_u32
+    Struct(650), // 2471 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2472 t_P_nvmlVgpuMetadata_t
+    Flags(663, 4), // 2473 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(664, 4), // 2474 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(651), // 2475 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2476 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(665), // 2477 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2478 t_P_nvmlVgpuVersion_t
+    Handle(223), // 2479 t_nvmlGpmSample_t
+    Struct(654), // 2480 t_nvmlGpmMetric_t_metricInfo
+    Struct(653), // 2481 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2482 t_A477_nvmlGpmMetric_t
+    Struct(652), // 2483 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2484 t_P_nvmlGpmMetricsGet_t
+    Struct(655), // 2485 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2486 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2487 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2488 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2489 t_PC_nvmlComputeInstancePlacement_t
+    Struct(656), // 2490 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2491 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2492 t_P_nvmlComputeInstancePlacement_t
+    Enum(666), // 2493 t_nvmlComputeInstanceProfile
+    Struct(657), // 2494 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2495 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(658), // 2496 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2497 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(659), // 2498 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2499 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(660), // 2500 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2501 t_P_nvmlGpuInstanceInfo_t
+    Struct(661), // 2502 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2503 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(662), // 2504 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2505 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(663), // 2506 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2507 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(664), // 2508 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2509 t_P_nvmlVgpuSchedulerState_t
+    Flags(667, 4), // 2510 t_nvmlInitFlags_in4
+    Handle(224), // 2511 t_nvmlSystemEventSet_t
+    Struct(665), // 2512 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2513 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(666), // 2514 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2515 t_P_nvmlSystemEventSetFreeRequest_t
+    Flags(668, 4), // 2516 t_nvmlSystemEventTypes_in4
+    Flags(668, 8), // 2517 t_nvmlSystemEventTypes_in8
+    Struct(668), // 2518 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2519 t_P_nvmlSystemEventData_v1_t
+    Struct(667), // 2520 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2521 t_P_nvmlSystemEventSetWaitRequest_t
+    Flags(669, 4), // 2522 t_nvmlCPERType_t_in4
+    Struct(670), // 2523 t_nvmlCPERCursor_v1_t
+    Struct(669), // 2524 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2525 t_P_nvmlGetCPER_v1_t
+    Enum(670), // 2526 t_nvmlCcCpuCaps
+    Enum(671), // 2527 t_nvmlCcGpusCaps
+    Struct(671), // 2528 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2529 t_P_nvmlConfComputeSystemCaps_t
+    Enum(672), // 2530 t_nvmlCcAccepting
+    Pointer(t_nvmlCcAccepting, false), // 2531 t_P_nvmlCcAccepting
+    Struct(672), // 2532 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2533 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Enum(673), // 2534 t_nvmlCcEnvironment
+    Enum(674), // 2535 t_nvmlCcFeature
+    Enum(675), // 2536 t_nvmlCcDevToolsMode
+    Enum(676), // 2537 t_nvmlCcMultiGpu
+    Struct(673), // 2538 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2539 t_P_nvmlSystemConfComputeSettings_t
+    Enum(677), // 2540 t_nvmlCcTdispState
+    Struct(674), // 2541 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2542 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(675), // 2543 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2544 t_P_nvmlConfComputeSystemState_t
+    Struct(676), // 2545 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2546 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(677), // 2547 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2548 t_P_nvmlHwbcEntry_t
+    Struct(678), // 2549 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2550 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(679), // 2551 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2552 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(225), // 2553 t_nvmlUnit_t
+    Enum(678), // 2554 t_nvmlFanState_t
+    Struct(681), // 2555 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2556 t_A24_nvmlUnitFanInfo_t
+    Struct(680), // 2557 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2558 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2559 t_P_nvmlUnit_t
+    Enum(679), // 2560 t_nvmlLedColor_t
+    Struct(682), // 2561 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2562 t_P_nvmlLedState_t
+    Struct(683), // 2563 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2564 t_P_nvmlPSUInfo_t
+    Struct(684), // 2565 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2566 t_P_nvmlUnitInfo_t
+    Struct(686), // 2567 t_nvmlVgpuLicenseExpiry_t
+    Enum(680), // 2568 t_nvmlLicenseState
+    Struct(685), // 2569 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2570 t_P_nvmlVgpuLicenseInfo_t
+    Struct(687), // 2571 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2572 t_P_nvmlVgpuPlacementId_t
+    Struct(688), // 2573 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2574 t_P_nvmlVgpuRuntimeState_t
+    Enum(681), // 2575 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2576 t_P_nvmlVgpuVmIdType_t
+    Struct(689), // 2577 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2578 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(682), // 2579 t_nvmlVgpuCapability_t
+    Struct(690), // 2580 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2581 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(683), // 2582 t_nvrtcResult
+    Status(683), // 2583 t_nvrtcResult_status
+    Handle(226), // 2584 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2585 t_P_nvrtcProgram
+    Struct(691), // 2586 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2587 t_P_nvrtcBundledHeadersInfo
+    Flags(684, 4), // 2588 t_nvrtcInstallHeaders_in4
+    Handle(227), // 2589 t_nvshmem_team_t
+    Enum(685), // 2590 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2591 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2592 t_A48_char
+    Struct(692), // 2593 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2594 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2595 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_t, false), // 2596 t_P_nvshmem_team_t
+    Array(t_char, 124), // 2597 t_A124_char
+    Struct(696), // 2598 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2599 t_P_nvshmemx_uniqueid_t
+    Struct(695), // 2600 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2601 t_A92_char
+    Struct(694), // 2602 t_nvshmemx_init_args_t
+    Struct(693), // 2603 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2604 t_P_nvshmemx_init_attr_t
+    Struct(697), // 2605 t_nvshmemi_version_t
+    Enum(686), // 2606 t_nvshmemx_signal_op_t
+    Struct(698), // 2607 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2608 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(687, 4), // 2609 t_flags_in4
+    Enum(688), // 2610 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2611 t_A60_char
+    Struct(699), // 2612 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2613 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2614 t_PC_nvshmemx_uniqueid_t
+    Enum(689), // 2615 t_nvtiffStatus_t
+    Status(689), // 2616 t_nvtiffStatus_t_status
+    Handle(228), // 2617 t_nvtiffStream_t
+    Handle(229), // 2618 t_nvtiffDecoder_t
+    Handle(230), // 2619 t_nvtiffDecodeParams_t
+    Struct(700), // 2620 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2621 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2622 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2623 t_P_nvtiffDecodeParams_t
+    Enum(690), // 2624 t_nvtiffOutputFormat_t
+    Struct(701), // 2625 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2626 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2627 t_P_nvtiffDecoder_t
+    Struct(702), // 2628 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2629 t_P_nvtiffDeviceAllocator_t
+    Struct(703), // 2630 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2631 t_P_nvtiffPinnedAllocator_t
+    Handle(231), // 2632 t_nvtiffEncoder_t
+    Handle(232), // 2633 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2634 t_P_nvtiffEncodeParams_t
+    Enum(691), // 2635 t_nvtiffGeoKey_t
+    Enum(692), // 2636 t_nvtiffGeoKeyDataType_t
+    Enum(693), // 2637 t_nvtiffImageGeometryType_t
+    Struct(704), // 2638 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2639 t_PC_nvtiffImageGeometry_t
+    Enum(694), // 2640 t_nvtiffCompression_t
+    Enum(695), // 2641 t_nvtiffPhotometricInt_t
+    Enum(696), // 2642 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2643 t_A16_u16
+    Enum(697), // 2644 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2645 t_A16_nvtiffSampleFormat_t
+    Struct(705), // 2646 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2647 t_PC_nvtiffImageInfo_t
+    Enum(698), // 2648 t_nvtiffJpegChromaSubsampling_t
+    Struct(706), // 2649 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2650 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(699), // 2651 t_nvtiffTagDataType_t
+    Enum(700), // 2652 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2653 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2654 t_P_nvtiffGeoKeyDataType_t
+    Struct(707), // 2655 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2656 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2657 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2658 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2659 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2660 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2661 t_P_nvtiffStream_t
+    Flags(701, 4), // 2662 t_open_flags_in4
+    Flags(702, 4), // 2663 t_mmap_prot_in4
+    Flags(703, 4), // 2664 t_mmap_flags_in4
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -3652,1695 +3654,1697 @@ pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId 
 pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 971;
 pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 972;
 pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 973;
-pub(super) const t_cublasStatus_t: TypeId = 974;
-pub(super) const t_cublasStatus_t_status: TypeId = 975;
-pub(super) const t_cublasHandle_t: TypeId = 976;
-pub(super) const t_cudaDataType: TypeId = 977;
-pub(super) const t_A2_i8: TypeId = 978;
-pub(super) const t_A2_u8: TypeId = 979;
-pub(super) const t_A2_i16: TypeId = 980;
-pub(super) const t_A2_u16: TypeId = 981;
-pub(super) const t_A2_i64: TypeId = 982;
-pub(super) const t_A2_u64: TypeId = 983;
-pub(super) const t_A2_f16: TypeId = 984;
-pub(super) const t_A2_bf16: TypeId = 985;
-pub(super) const t_float2: TypeId = 986;
-pub(super) const t_double2: TypeId = 987;
-pub(super) const t_PC_float2: TypeId = 988;
-pub(super) const t_P_float2: TypeId = 989;
-pub(super) const t_cublasSideMode_t: TypeId = 990;
-pub(super) const t_cublasOperation_t: TypeId = 991;
-pub(super) const t_P_P_float2: TypeId = 992;
-pub(super) const t_P_PC_float2: TypeId = 993;
-pub(super) const t_cublasFillMode_t: TypeId = 994;
-pub(super) const t_PC_f32: TypeId = 995;
-pub(super) const t_P_cublasHandle_t: TypeId = 996;
-pub(super) const t_cublasDiagType_t: TypeId = 997;
-pub(super) const t_PC_f64: TypeId = 998;
-pub(super) const t_P_P_f64: TypeId = 999;
-pub(super) const t_P_PC_f64: TypeId = 1000;
-pub(super) const t_PC_cublasOperation_t: TypeId = 1001;
-pub(super) const t_PC_i64: TypeId = 1002;
-pub(super) const t_PC_double2: TypeId = 1003;
-pub(super) const t_cublasComputeType_t: TypeId = 1004;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 1005;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 1006;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 1007;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 1008;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 1009;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 1010;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 1011;
-pub(super) const t_P_P_i32: TypeId = 1012;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 1013;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 1014;
-pub(super) const t_cublasMath_t_in4: TypeId = 1015;
-pub(super) const t_P_cublasMath_t_in4: TypeId = 1016;
-pub(super) const t_cublasPointerMode_t: TypeId = 1017;
-pub(super) const t_P_cublasPointerMode_t: TypeId = 1018;
-pub(super) const t_libraryPropertyType: TypeId = 1019;
-pub(super) const t_PC_f16: TypeId = 1020;
-pub(super) const t_P_PC_f16: TypeId = 1021;
-pub(super) const t_P_f16: TypeId = 1022;
-pub(super) const t_P_P_f16: TypeId = 1023;
-pub(super) const t_P_P_f32: TypeId = 1024;
-pub(super) const t_P_i64: TypeId = 1025;
-pub(super) const t_cublasLtHandle_t: TypeId = 1026;
-pub(super) const t_P_cublasLtHandle_t: TypeId = 1027;
-pub(super) const t_cublasLtEmulationDesc_t: TypeId = 1028;
-pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 1029;
-pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 1030;
-pub(super) const t_cublasLtMatrixLayout_t: TypeId = 1031;
-pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 1032;
-pub(super) const t_cublasLtMatmulDesc_t: TypeId = 1033;
-pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 1034;
-pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 1035;
-pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 1036;
-pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 1037;
-pub(super) const t_cublasLtMatmulTile_t: TypeId = 1038;
-pub(super) const t_cublasLtMatmulStages_t: TypeId = 1039;
-pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 1040;
-pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 1041;
-pub(super) const t_cublasLtNumericalImplFlags_in8: TypeId = 1042;
-pub(super) const t_A4_i32: TypeId = 1043;
-pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 1044;
-pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 1045;
-pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 1046;
-pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 1047;
-pub(super) const t_cublasLtMatmulPreference_t: TypeId = 1048;
-pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 1049;
-pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 1050;
-pub(super) const t_cublasLtPointerMode_t: TypeId = 1051;
-pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 1052;
-pub(super) const t_cublasLtMatmulBatchInvarianceFlags_t: TypeId = 1053;
-pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 1054;
-pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 1055;
-pub(super) const t_cublasLtMatmulSearch_t: TypeId = 1056;
-pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 1057;
-pub(super) const t_cublasLtOrder_t: TypeId = 1058;
-pub(super) const t_cublasLtBatchMode_t: TypeId = 1059;
-pub(super) const t_cublasLtIntegerWidth_t: TypeId = 1060;
-pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 1061;
-pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 1062;
-pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 1063;
-pub(super) const t_P_PC_f32: TypeId = 1064;
-pub(super) const t_PC_bf16: TypeId = 1065;
-pub(super) const t_P_PC_bf16: TypeId = 1066;
-pub(super) const t_P_bf16: TypeId = 1067;
-pub(super) const t_P_P_bf16: TypeId = 1068;
-pub(super) const t_PC_u8: TypeId = 1069;
-pub(super) const t_cublasXtHandle_t: TypeId = 1070;
-pub(super) const t_P_cublasXtHandle_t: TypeId = 1071;
-pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1072;
-pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1073;
-pub(super) const t_cublasXtBlasOp_t: TypeId = 1074;
-pub(super) const t_cublasXtOpType_t: TypeId = 1075;
-pub(super) const t_P_double2: TypeId = 1076;
-pub(super) const t_P_P_double2: TypeId = 1077;
-pub(super) const t_P_PC_double2: TypeId = 1078;
-pub(super) const t_cublasMpStatus_t: TypeId = 1079;
-pub(super) const t_cublasMpStatus_t_status: TypeId = 1080;
-pub(super) const t_cublasMpGrid_t: TypeId = 1081;
-pub(super) const t_cublasMpHandle_t: TypeId = 1082;
-pub(super) const t_P_cublasMpHandle_t: TypeId = 1083;
-pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1084;
-pub(super) const t_ncclComm_t: TypeId = 1085;
-pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1086;
-pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1087;
-pub(super) const t_cublasMpGridLayout_t: TypeId = 1088;
-pub(super) const t_P_cublasMpGrid_t: TypeId = 1089;
-pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1090;
-pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1091;
-pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1092;
-pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1093;
-pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1094;
-pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1095;
-pub(super) const t_cublasMpResultScheme_t: TypeId = 1096;
-pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1097;
-pub(super) const t_cudnnStatus_t: TypeId = 1098;
-pub(super) const t_cudnnStatus_t_status: TypeId = 1099;
-pub(super) const t_cudnnHandle_t: TypeId = 1100;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1101;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1102;
-pub(super) const t_cudnnDataType_t: TypeId = 1103;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1104;
-pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1105;
-pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1106;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1107;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1108;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1109;
-pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1110;
-pub(super) const t_cudnnBackendKnobType_t: TypeId = 1111;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1112;
-pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1113;
-pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1114;
-pub(super) const t_cudnnPointwiseMode_t: TypeId = 1115;
-pub(super) const t_cudnnGenStatsMode_t: TypeId = 1116;
-pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1117;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1118;
-pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1119;
-pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1120;
-pub(super) const t_cudnnResampleMode_t: TypeId = 1121;
-pub(super) const t_cudnnPaddingMode_t: TypeId = 1122;
-pub(super) const t_cudnnSignalMode_t: TypeId = 1123;
-pub(super) const t_cudnnFraction_t: TypeId = 1124;
-pub(super) const t_cudnnBackendNormMode_t: TypeId = 1125;
-pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1126;
-pub(super) const t_cudnnRngDistribution_t: TypeId = 1127;
-pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1128;
-pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1129;
-pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1130;
-pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1131;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 1132;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 1133;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1134;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1135;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1136;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1137;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1138;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1139;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1140;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1141;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1142;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1143;
-pub(super) const t_P_cudnnHandle_t: TypeId = 1144;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1145;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1146;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1147;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1148;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1149;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1150;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1151;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1152;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1153;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1154;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1155;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1156;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1157;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1158;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1159;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1160;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1161;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1162;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1163;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1164;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1165;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1166;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1167;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1168;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1169;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1170;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1171;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1172;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1173;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1174;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1175;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1176;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1177;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1178;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1179;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1180;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1181;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1182;
-pub(super) const t_cudnnNormMode_t: TypeId = 1183;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1184;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1185;
-pub(super) const t_cudnnMathType_t: TypeId = 1186;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1187;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1188;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1189;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1190;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1191;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1192;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1193;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1194;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1195;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1196;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1197;
-pub(super) const t_Algorithm: TypeId = 1198;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1199;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1200;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1201;
-pub(super) const t_cudnnAttnMode_in4: TypeId = 1202;
-pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1203;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1204;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1205;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1206;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1207;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1208;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1209;
-pub(super) const t_cudnnCallbackMask_in4: TypeId = 1210;
-pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1211;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1212;
-pub(super) const t_cudnnReorderType_t: TypeId = 1213;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1214;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1215;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1216;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1217;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1218;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1219;
-pub(super) const t_cudnnNormOps_t: TypeId = 1220;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1221;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1222;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1223;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1224;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1225;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1226;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1227;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1228;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1229;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1230;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1231;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1232;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1233;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1234;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1235;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1236;
-pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1237;
-pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1238;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1239;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1240;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1241;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1242;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1243;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1244;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1245;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1246;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1247;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1248;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1249;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1250;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1251;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1252;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1253;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1254;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1255;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1256;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1257;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1258;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1259;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1260;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1261;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1262;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1263;
-pub(super) const t_cudssStatus_t: TypeId = 1264;
-pub(super) const t_cudssStatus_t_status: TypeId = 1265;
-pub(super) const t_cudssConfig_t: TypeId = 1266;
-pub(super) const t_P_cudssConfig_t: TypeId = 1267;
-pub(super) const t_cudssConfigParam_t: TypeId = 1268;
-pub(super) const t_cudssReorderingAlg_t: TypeId = 1269;
-pub(super) const t_cudssFactorizationAlg_t: TypeId = 1270;
-pub(super) const t_cudssSolveAlg_t: TypeId = 1271;
-pub(super) const t_cudssMatchingAlg_t: TypeId = 1272;
-pub(super) const t_cudssSolveMode_t: TypeId = 1273;
-pub(super) const t_cudssPivotType_t: TypeId = 1274;
-pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1275;
-pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1276;
-pub(super) const t_cudssHandle_t: TypeId = 1277;
-pub(super) const t_P_cudssHandle_t: TypeId = 1278;
-pub(super) const t_cudssData_t: TypeId = 1279;
-pub(super) const t_P_cudssData_t: TypeId = 1280;
-pub(super) const t_cudssDataParam_t: TypeId = 1281;
-pub(super) const t_A16_i64: TypeId = 1282;
-pub(super) const t_A3_i64: TypeId = 1283;
-pub(super) const t_cudssPhase_t_in4: TypeId = 1284;
-pub(super) const t_cudssMatrix_t: TypeId = 1285;
-pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1286;
-pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1287;
-pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1288;
-pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1289;
-pub(super) const t_P_cudssMatrix_t: TypeId = 1290;
-pub(super) const t_cudssMatrixType_t: TypeId = 1291;
-pub(super) const t_cudssMatrixViewType_t: TypeId = 1292;
-pub(super) const t_cudssIndexBase_t: TypeId = 1293;
-pub(super) const t_cudssLayout_t: TypeId = 1294;
-pub(super) const t_P_P_P_void: TypeId = 1295;
-pub(super) const t_P_cudaDataType: TypeId = 1296;
-pub(super) const t_P_cudssMatrixType_t: TypeId = 1297;
-pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1298;
-pub(super) const t_P_cudssIndexBase_t: TypeId = 1299;
-pub(super) const t_P_cudssLayout_t: TypeId = 1300;
-pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1301;
-pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1302;
-pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1303;
-pub(super) const t_PC_cudaStream_t: TypeId = 1304;
-pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1305;
-pub(super) const t_cudssStatus_t_: TypeId = 1306;
-pub(super) const t_cudssStatus_t_status_: TypeId = 1307;
-pub(super) const t_cudssConfig_t_: TypeId = 1308;
-pub(super) const t_P_cudssConfig_t_: TypeId = 1309;
-pub(super) const t_cudssConfigParam_t_: TypeId = 1310;
-pub(super) const t_cudssAlgType_t: TypeId = 1311;
-pub(super) const t_cudssPivotType_t_: TypeId = 1312;
-pub(super) const t_cudssHandle_t_: TypeId = 1313;
-pub(super) const t_P_cudssHandle_t_: TypeId = 1314;
-pub(super) const t_cudssData_t_: TypeId = 1315;
-pub(super) const t_P_cudssData_t_: TypeId = 1316;
-pub(super) const t_cudssDataParam_t_: TypeId = 1317;
-pub(super) const t_cudssPhase_t_in4_: TypeId = 1318;
-pub(super) const t_cudssMatrix_t_: TypeId = 1319;
-pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1320;
-pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1321;
-pub(super) const t_P_cudssMatrix_t_: TypeId = 1322;
-pub(super) const t_cudssMatrixType_t_: TypeId = 1323;
-pub(super) const t_cudssMatrixViewType_t_: TypeId = 1324;
-pub(super) const t_cudssIndexBase_t_: TypeId = 1325;
-pub(super) const t_cudssLayout_t_: TypeId = 1326;
-pub(super) const t_P_cudssMatrixType_t_: TypeId = 1327;
-pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1328;
-pub(super) const t_P_cudssIndexBase_t_: TypeId = 1329;
-pub(super) const t_P_cudssLayout_t_: TypeId = 1330;
-pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1331;
-pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1332;
-pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1333;
-pub(super) const t_cufftResult: TypeId = 1334;
-pub(super) const t_cufftResult_status: TypeId = 1335;
-pub(super) const t_cufftHandle: TypeId = 1336;
-pub(super) const t_P_cufftHandle: TypeId = 1337;
-pub(super) const t_cufftDescriptionHandle: TypeId = 1338;
-pub(super) const t_P_cufftDescriptionHandle: TypeId = 1339;
-pub(super) const t_cufftDescriptionTrait: TypeId = 1340;
-pub(super) const t_cufftDeviceHandle: TypeId = 1341;
-pub(super) const t_P_cufftDeviceHandle: TypeId = 1342;
-pub(super) const t_cufftDeviceFunctionHandle: TypeId = 1343;
-pub(super) const t_cufftDeviceFunctionTrait: TypeId = 1344;
-pub(super) const t_P_cufftDeviceFunctionHandle: TypeId = 1345;
-pub(super) const t_P_P_char: TypeId = 1346;
-pub(super) const t_cufftDeviceCodeContainer: TypeId = 1347;
-pub(super) const t_P_cufftDeviceCodeContainer: TypeId = 1348;
-pub(super) const t_P_bool1: TypeId = 1349;
-pub(super) const t_cufftType: TypeId = 1350;
-pub(super) const t_cufftDirection: TypeId = 1351;
-pub(super) const t_cufftProperty: TypeId = 1352;
-pub(super) const t_cufftXtCallbackType: TypeId = 1353;
-pub(super) const t_A64_i32: TypeId = 1354;
-pub(super) const t_A64_P_void: TypeId = 1355;
-pub(super) const t_A64_u64: TypeId = 1356;
-pub(super) const t_cudaXtDesc: TypeId = 1357;
-pub(super) const t_P_cudaXtDesc: TypeId = 1358;
-pub(super) const t_libFormat: TypeId = 1359;
-pub(super) const t_cudaLibXtDesc: TypeId = 1360;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1361;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1362;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1363;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1364;
-pub(super) const t_cufftXtSubFormat: TypeId = 1365;
-pub(super) const t_cufftXtCopyType: TypeId = 1366;
-pub(super) const t_cufftXtQueryType: TypeId = 1367;
-pub(super) const t_cufftXt1dFactors: TypeId = 1368;
-pub(super) const t_A3_u64: TypeId = 1369;
-pub(super) const t_cufftBox3d: TypeId = 1370;
-pub(super) const t_PC_cufftBox3d: TypeId = 1371;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1372;
-pub(super) const t_fftw_plan: TypeId = 1373;
-pub(super) const t_A2_f64: TypeId = 1374;
-pub(super) const t_P_A2_f64: TypeId = 1375;
-pub(super) const t_fftwSign: TypeId = 1376;
-pub(super) const t_fftwFlags: TypeId = 1377;
-pub(super) const t_fftwf_iodim64: TypeId = 1378;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1379;
-pub(super) const t_fftwf_iodim: TypeId = 1380;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1381;
-pub(super) const t_fftwf_plan: TypeId = 1382;
-pub(super) const t_A2_f32: TypeId = 1383;
-pub(super) const t_P_A2_f32: TypeId = 1384;
-pub(super) const t_CUfileOpError: TypeId = 1385;
-pub(super) const t_CUfileError_t: TypeId = 1386;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1387;
-pub(super) const t_CUfileStatus_t: TypeId = 1388;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1389;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1390;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1391;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1392;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1393;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1394;
-pub(super) const t_CUfileHandle_t: TypeId = 1395;
-pub(super) const t_CUfileOpcode_t: TypeId = 1396;
-pub(super) const t_CUfileIOParams_t: TypeId = 1397;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1398;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1399;
-pub(super) const t_CUfileDriverStatusFlags_t: TypeId = 1400;
-pub(super) const t_cuFileP2PFlags_in4: TypeId = 1401;
-pub(super) const t_P_cuFileP2PFlags_in4: TypeId = 1402;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1403;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1404;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1405;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1406;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1407;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1408;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1409;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1410;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1411;
-pub(super) const t_A32_u64: TypeId = 1412;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1413;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1414;
-pub(super) const t_A16_char: TypeId = 1415;
-pub(super) const t_A16_u8: TypeId = 1416;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1417;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1418;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1419;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1420;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1421;
-pub(super) const t_CUfileFileHandleType: TypeId = 1422;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1423;
-pub(super) const t_CUfileFSOps_t: TypeId = 1424;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1425;
-pub(super) const t_CUfileDescr_t: TypeId = 1426;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1427;
-pub(super) const t_CUfileIOVec_t: TypeId = 1428;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1429;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1430;
-pub(super) const t_curandStatus_t: TypeId = 1431;
-pub(super) const t_curandStatus_t_status: TypeId = 1432;
-pub(super) const t_curandGenerator_t: TypeId = 1433;
-pub(super) const t_P_curandGenerator_t: TypeId = 1434;
-pub(super) const t_curandRngType_t: TypeId = 1435;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1436;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1437;
-pub(super) const t_curandMethod_t: TypeId = 1438;
-pub(super) const t_A32_u32: TypeId = 1439;
-pub(super) const t_P_A32_u32: TypeId = 1440;
-pub(super) const t_P_P_A32_u32: TypeId = 1441;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1442;
-pub(super) const t_P_A64_u64: TypeId = 1443;
-pub(super) const t_P_P_A64_u64: TypeId = 1444;
-pub(super) const t_P_P_u32: TypeId = 1445;
-pub(super) const t_P_P_u64: TypeId = 1446;
-pub(super) const t_curandOrdering_t: TypeId = 1447;
-pub(super) const t_cusolverStatus_t: TypeId = 1448;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1449;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1450;
-pub(super) const t_cusolverEigMode_t: TypeId = 1451;
-pub(super) const t_gesvdjInfo_t: TypeId = 1452;
-pub(super) const t_cusolverEigRange_t: TypeId = 1453;
-pub(super) const t_syevjInfo_t: TypeId = 1454;
-pub(super) const t_cusolverEigType_t: TypeId = 1455;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1456;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1457;
-pub(super) const t_cusolverDnParams_t: TypeId = 1458;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1459;
-pub(super) const t_P_syevjInfo_t: TypeId = 1460;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1461;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1462;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1463;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1464;
-pub(super) const t_cusolverMathMode_t: TypeId = 1465;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1466;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1467;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1468;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1469;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1470;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1471;
-pub(super) const t_cusolverPrecType_t: TypeId = 1472;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1473;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1474;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1475;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1476;
-pub(super) const t_cusolverEigComp_t: TypeId = 1477;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1478;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1479;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1480;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1481;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1482;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1483;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1484;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1485;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1486;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1487;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1488;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1489;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1490;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1491;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1492;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1493;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1494;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1495;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1496;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1497;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1498;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1499;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1500;
-pub(super) const t_csrcholInfo_t: TypeId = 1501;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1502;
-pub(super) const t_csrluInfoHost_t: TypeId = 1503;
-pub(super) const t_csrqrInfo_t: TypeId = 1504;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1505;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1506;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1507;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1508;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1509;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1510;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1511;
-pub(super) const t_cusolverMpGrid_t: TypeId = 1512;
-pub(super) const t_cusolverMpHandle_t: TypeId = 1513;
-pub(super) const t_P_cusolverMpHandle_t: TypeId = 1514;
-pub(super) const t_P_cusolverMpGrid_t: TypeId = 1515;
-pub(super) const t_cusolverMpGridMapping_t: TypeId = 1516;
-pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1517;
-pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1518;
-pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1519;
-pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1520;
-pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1521;
-pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1522;
-pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1523;
-pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1524;
-pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1525;
-pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1526;
-pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1527;
-pub(super) const t_cusparseStatus_t: TypeId = 1528;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1529;
-pub(super) const t_cusparseHandle_t: TypeId = 1530;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1531;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1532;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1533;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1534;
-pub(super) const t_cusparseIndexType_t: TypeId = 1535;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1536;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1537;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1538;
-pub(super) const t_cusparseDirection_t: TypeId = 1539;
-pub(super) const t_bsric02Info_t: TypeId = 1540;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1541;
-pub(super) const t_bsrilu02Info_t: TypeId = 1542;
-pub(super) const t_cusparseOperation_t: TypeId = 1543;
-pub(super) const t_bsrsm2Info_t: TypeId = 1544;
-pub(super) const t_bsrsv2Info_t: TypeId = 1545;
-pub(super) const t_csru2csrInfo_t: TypeId = 1546;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1547;
-pub(super) const t_csrgemm2Info_t: TypeId = 1548;
-pub(super) const t_csric02Info_t: TypeId = 1549;
-pub(super) const t_csrilu02Info_t: TypeId = 1550;
-pub(super) const t_csrsm2Info_t: TypeId = 1551;
-pub(super) const t_csrsv2Info_t: TypeId = 1552;
-pub(super) const t_cusparseAction_t: TypeId = 1553;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1554;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1555;
-pub(super) const t_cusparseOrder_t: TypeId = 1556;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1557;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1558;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1559;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1560;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1561;
-pub(super) const t_P_bsric02Info_t: TypeId = 1562;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1563;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1564;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1565;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1566;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1567;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1568;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1569;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1570;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1571;
-pub(super) const t_P_csric02Info_t: TypeId = 1572;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1573;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1574;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1575;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1576;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1577;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1578;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1579;
-pub(super) const t_pruneInfo_t: TypeId = 1580;
-pub(super) const t_P_pruneInfo_t: TypeId = 1581;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1582;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1583;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1584;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1585;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1586;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1587;
-pub(super) const t_cusparseDiagType_t: TypeId = 1588;
-pub(super) const t_cusparseFillMode_t: TypeId = 1589;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1590;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1591;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1592;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1593;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1594;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1595;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1596;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1597;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1598;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1599;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1600;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1601;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1602;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1603;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1604;
-pub(super) const t_cusparseSpMVDescr_t: TypeId = 1605;
-pub(super) const t_cusparseApiParam_t: TypeId = 1606;
-pub(super) const t_cusparseSpMVOpPlan_t: TypeId = 1607;
-pub(super) const t_cusparseSpMVOpAlg_t: TypeId = 1608;
-pub(super) const t_cusparseSpMVOpDescr_t: TypeId = 1609;
-pub(super) const t_P_cusparseSpMVOpDescr_t: TypeId = 1610;
-pub(super) const t_P_cusparseSpMVOpPlan_t: TypeId = 1611;
-pub(super) const t_P_cusparseSpMVDescr_t: TypeId = 1612;
-pub(super) const t_cusparseSpMatConvertAlg_t: TypeId = 1613;
-pub(super) const t_cusparseSpMatConvertDescr_t: TypeId = 1614;
-pub(super) const t_P_cusparseSpMatConvertDescr_t: TypeId = 1615;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1616;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1617;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1618;
-pub(super) const t_cusparseFormat_t: TypeId = 1619;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1620;
-pub(super) const t_cusparseSpMatPointers_t_data_coo: TypeId = 1621;
-pub(super) const t_cusparseSpMatPointers_t_data_csr: TypeId = 1622;
-pub(super) const t_cusparseSpMatPointers_t_data_csc: TypeId = 1623;
-pub(super) const t_cusparseSpMatPointers_t_data_blockedEll: TypeId = 1624;
-pub(super) const t_cusparseSpMatPointers_t_data_slicedEll: TypeId = 1625;
-pub(super) const t_cusparseSpMatPointers_t_data_bsr: TypeId = 1626;
-pub(super) const t_A8_P_void: TypeId = 1627;
-pub(super) const t_cusparseSpMatPointers_t_data__reserved: TypeId = 1628;
-pub(super) const t_cusparseSpMatPointers_t_data: TypeId = 1629;
-pub(super) const t_cusparseSpMatPointers_t: TypeId = 1630;
-pub(super) const t_P_cusparseSpMatPointers_t: TypeId = 1631;
-pub(super) const t_cusparseSpMatSizes_t_data_coo: TypeId = 1632;
-pub(super) const t_cusparseSpMatSizes_t_data_csr: TypeId = 1633;
-pub(super) const t_cusparseSpMatSizes_t_data_csc: TypeId = 1634;
-pub(super) const t_cusparseSpMatSizes_t_data_blockedEll: TypeId = 1635;
-pub(super) const t_cusparseSpMatSizes_t_data_slicedEll: TypeId = 1636;
-pub(super) const t_cusparseSpMatSizes_t_data_bsr: TypeId = 1637;
-pub(super) const t_cusparseSpMatSizes_t_data__reserved: TypeId = 1638;
-pub(super) const t_cusparseSpMatSizes_t_data: TypeId = 1639;
-pub(super) const t_cusparseSpMatSizes_t: TypeId = 1640;
-pub(super) const t_P_cusparseSpMatSizes_t: TypeId = 1641;
-pub(super) const t_PC_cusparseSpMatPointers_t: TypeId = 1642;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1643;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1644;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1645;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1646;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1647;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1648;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1649;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1650;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1651;
-pub(super) const t_A512_u8: TypeId = 1652;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1653;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1654;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1655;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1656;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1657;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1658;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1659;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1660;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1661;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1662;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1663;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1664;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1665;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1666;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1667;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1668;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1669;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1670;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1671;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1672;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1673;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1674;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1675;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1676;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1677;
-pub(super) const t_cusparseComputeType: TypeId = 1678;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1679;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1680;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1681;
-pub(super) const t_cutensorStatus_t: TypeId = 1682;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1683;
-pub(super) const t_cutensorHandle_t: TypeId = 1684;
-pub(super) const t_cutensorPlan_t: TypeId = 1685;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1686;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1687;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1688;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1689;
-pub(super) const t_cutensorOperator_t: TypeId = 1690;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1691;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1692;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1693;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1694;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1695;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1696;
-pub(super) const t_cutensorAlgo_t: TypeId = 1697;
-pub(super) const t_cutensorJitMode_t: TypeId = 1698;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1699;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1700;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1701;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1702;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1703;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1704;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1705;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1706;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1707;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1708;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1709;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1710;
-pub(super) const t_cutensorComputeType_t: TypeId = 1711;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1712;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1713;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1714;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1715;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1716;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1717;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1718;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1719;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1720;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1721;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1722;
-pub(super) const t_cutensorStatus_t_: TypeId = 1723;
-pub(super) const t_cutensorStatus_t_status_: TypeId = 1724;
-pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1725;
-pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1726;
-pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1727;
-pub(super) const t_cutensorOperator_t_: TypeId = 1728;
-pub(super) const t_cutensorComputeType_t_: TypeId = 1729;
-pub(super) const t_cutensorAlgo_t_: TypeId = 1730;
-pub(super) const t_cutensorMgHandle_t_: TypeId = 1731;
-pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1732;
-pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1733;
-pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1734;
-pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1735;
-pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1736;
-pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1737;
-pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1738;
-pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1739;
-pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1740;
-pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1741;
-pub(super) const t_cutensorMgAlgo_t_: TypeId = 1742;
-pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1743;
-pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1744;
-pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1745;
-pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1746;
-pub(super) const t_ncclResult_t: TypeId = 1747;
-pub(super) const t_ncclResult_t_status: TypeId = 1748;
-pub(super) const t_ncclDataType_t: TypeId = 1749;
-pub(super) const t_ncclConfigExt_t: TypeId = 1750;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1751;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1752;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1753;
-pub(super) const t_ncclUndefined: TypeId = 1754;
-pub(super) const t_ncclCtaPolicy: TypeId = 1755;
-pub(super) const t_ncclCollConfig_t: TypeId = 1756;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1757;
-pub(super) const t_ncclRedOp_t: TypeId = 1758;
-pub(super) const t_ncclRegistration: TypeId = 1759;
-pub(super) const t_P_ncclResult_t: TypeId = 1760;
-pub(super) const t_A128_char: TypeId = 1761;
-pub(super) const t_A128_u8: TypeId = 1762;
-pub(super) const t_ncclUniqueId: TypeId = 1763;
-pub(super) const t_P_ncclUniqueId: TypeId = 1764;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1765;
-pub(super) const t_P_ncclComm_t: TypeId = 1766;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1767;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1768;
-pub(super) const t_ncclConfig_t: TypeId = 1769;
-pub(super) const t_P_ncclConfig_t: TypeId = 1770;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1771;
-pub(super) const t_ncclGinType_t: TypeId = 1772;
-pub(super) const t_ncclGinConnectionType_t: TypeId = 1773;
-pub(super) const t_A64_bool1: TypeId = 1774;
-pub(super) const t_ncclCommProperties_t: TypeId = 1775;
-pub(super) const t_P_ncclCommProperties_t: TypeId = 1776;
-pub(super) const t_P_ncclRegistration: TypeId = 1777;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1778;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1779;
-pub(super) const t_ncclColor: TypeId = 1780;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1781;
-pub(super) const t_A4_P_void: TypeId = 1782;
-pub(super) const t_ncclSegmentWindow: TypeId = 1783;
-pub(super) const t_P_ncclSegmentWindow: TypeId = 1784;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1785;
-pub(super) const t_ncclWindow_vidmem: TypeId = 1786;
-pub(super) const t_P_ncclWindow_vidmem: TypeId = 1787;
-pub(super) const t_ncclWindow_t: TypeId = 1788;
-pub(super) const t_P_ncclWindow_t: TypeId = 1789;
-pub(super) const t_ncclDevResourceRequirements_t: TypeId = 1790;
-pub(super) const t_P_ncclDevResourceRequirements_t: TypeId = 1791;
-pub(super) const t_ncclTeamRequirements_t: TypeId = 1792;
-pub(super) const t_P_ncclTeamRequirements_t: TypeId = 1793;
-pub(super) const t_ncclTeam_t: TypeId = 1794;
-pub(super) const t_ncclMultimemHandle: TypeId = 1795;
-pub(super) const t_P_ncclMultimemHandle: TypeId = 1796;
-pub(super) const t_ncclDevCommRequirements_t: TypeId = 1797;
-pub(super) const t_PC_ncclDevCommRequirements_t: TypeId = 1798;
-pub(super) const t_ncclDevCommWindowTable_t: TypeId = 1799;
-pub(super) const t_ncclResourceWindow_vidmem_t: TypeId = 1800;
-pub(super) const t_ncclGinBarrierHandle: TypeId = 1801;
-pub(super) const t_ncclLsaBarrierHandle: TypeId = 1802;
-pub(super) const t_ncclCftBarrierHandle: TypeId = 1803;
-pub(super) const t_ncclDevComm: TypeId = 1804;
-pub(super) const t_P_ncclDevComm: TypeId = 1805;
-pub(super) const t_PC_ncclDevComm: TypeId = 1806;
-pub(super) const t_P_ncclGinBarrierHandle: TypeId = 1807;
-pub(super) const t_ncclSimInfo_t: TypeId = 1808;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1809;
-pub(super) const t_ncclLLA2AHandle: TypeId = 1810;
-pub(super) const t_P_ncclLLA2AHandle: TypeId = 1811;
-pub(super) const t_P_ncclLsaBarrierHandle: TypeId = 1812;
-pub(super) const t_ncclParamHandle_t: TypeId = 1813;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1814;
-pub(super) const t_P_P_PC_char: TypeId = 1815;
-pub(super) const t_P_i16: TypeId = 1816;
-pub(super) const t_P_i8: TypeId = 1817;
-pub(super) const t_P_u16: TypeId = 1818;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1819;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1820;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1821;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1822;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1823;
-pub(super) const t_ncclCftTeamMode_t: TypeId = 1824;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1825;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1826;
-pub(super) const t_NppLibraryVersion: TypeId = 1827;
-pub(super) const t_PC_NppLibraryVersion: TypeId = 1828;
-pub(super) const t_NppStatus: TypeId = 1829;
-pub(super) const t_NppStatus_status: TypeId = 1830;
-pub(super) const t_NppStreamContext__1: TypeId = 1831;
-pub(super) const t_NppStreamContext: TypeId = 1832;
-pub(super) const t_P_NppStreamContext: TypeId = 1833;
-pub(super) const t_PC_u16: TypeId = 1834;
-pub(super) const t_NppiSize: TypeId = 1835;
-pub(super) const t_Npp16f: TypeId = 1836;
-pub(super) const t_PC_Npp16f: TypeId = 1837;
-pub(super) const t_P_Npp16f: TypeId = 1838;
-pub(super) const t_PC_i16: TypeId = 1839;
-pub(super) const t_Npp16sc: TypeId = 1840;
-pub(super) const t_PC_Npp16sc: TypeId = 1841;
-pub(super) const t_P_Npp16sc: TypeId = 1842;
-pub(super) const t_Npp32fc: TypeId = 1843;
-pub(super) const t_PC_Npp32fc: TypeId = 1844;
-pub(super) const t_P_Npp32fc: TypeId = 1845;
-pub(super) const t_Npp32sc: TypeId = 1846;
-pub(super) const t_PC_Npp32sc: TypeId = 1847;
-pub(super) const t_P_Npp32sc: TypeId = 1848;
-pub(super) const t_NppiAlphaOp: TypeId = 1849;
-pub(super) const t_PC_i8: TypeId = 1850;
-pub(super) const t_P_P_u8: TypeId = 1851;
-pub(super) const t_P_PC_u8: TypeId = 1852;
-pub(super) const t_NppiRect: TypeId = 1853;
-pub(super) const t_NppiBayerGridPosition: TypeId = 1854;
-pub(super) const t_NppiInterpolationMode: TypeId = 1855;
-pub(super) const t_NppiPoint32f: TypeId = 1856;
-pub(super) const t_NppiProfileData: TypeId = 1857;
-pub(super) const t_P_NppiProfileData: TypeId = 1858;
-pub(super) const t_P_P_i16: TypeId = 1859;
-pub(super) const t_P_PC_i16: TypeId = 1860;
-pub(super) const t_P_P_u16: TypeId = 1861;
-pub(super) const t_P_PC_u16: TypeId = 1862;
-pub(super) const t_P_P_i8: TypeId = 1863;
-pub(super) const t_P_PC_i8: TypeId = 1864;
-pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1865;
-pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1866;
-pub(super) const t_NppCmpOp: TypeId = 1867;
-pub(super) const t_NppiImageDescriptor: TypeId = 1868;
-pub(super) const t_P_NppiImageDescriptor: TypeId = 1869;
-pub(super) const t_NppiBufferDescriptor: TypeId = 1870;
-pub(super) const t_P_NppiBufferDescriptor: TypeId = 1871;
-pub(super) const t_NppiPoint: TypeId = 1872;
-pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1873;
-pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1874;
-pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1875;
-pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1876;
-pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1877;
-pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1878;
-pub(super) const t_NppiContourBlockSegment: TypeId = 1879;
-pub(super) const t_P_NppiContourBlockSegment: TypeId = 1880;
-pub(super) const t_NppiContourTotalsInfo: TypeId = 1881;
-pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1882;
-pub(super) const t_P_NppiPoint32f: TypeId = 1883;
-pub(super) const t_NppiPoint64f: TypeId = 1884;
-pub(super) const t_P_NppiPoint64f: TypeId = 1885;
-pub(super) const t_NppRoundMode: TypeId = 1886;
-pub(super) const t_P_PC_i32: TypeId = 1887;
-pub(super) const t_NppiBorderType: TypeId = 1888;
-pub(super) const t_NppiDifferentialKernel: TypeId = 1889;
-pub(super) const t_NppiMaskSize: TypeId = 1890;
-pub(super) const t_NppiNorm: TypeId = 1891;
-pub(super) const t_NppPointPolar: TypeId = 1892;
-pub(super) const t_P_NppPointPolar: TypeId = 1893;
-pub(super) const t_A3_u32: TypeId = 1894;
-pub(super) const t_NppiConnectedRegion: TypeId = 1895;
-pub(super) const t_P_NppiConnectedRegion: TypeId = 1896;
-pub(super) const t_NppDataType: TypeId = 1897;
-pub(super) const t_NppiChannels: TypeId = 1898;
-pub(super) const t_P_NppiSize: TypeId = 1899;
-pub(super) const t_P_NppiRect: TypeId = 1900;
-pub(super) const t_P_NppiPoint: TypeId = 1901;
-pub(super) const t_NppiHOGConfig: TypeId = 1902;
-pub(super) const t_PC_NppiPoint: TypeId = 1903;
-pub(super) const t_PC_NppiImageDescriptor: TypeId = 1904;
-pub(super) const t_NppiAxis: TypeId = 1905;
-pub(super) const t_NppiMirrorBatchCXR: TypeId = 1906;
-pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1907;
-pub(super) const t_NppiColorSpace: TypeId = 1908;
-pub(super) const t_P_PC_Npp16f: TypeId = 1909;
-pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1910;
-pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1911;
-pub(super) const t_NppiResizeBatchCXR: TypeId = 1912;
-pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1913;
-pub(super) const t_NppHintAlgorithm: TypeId = 1914;
-pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1915;
-pub(super) const t_P_P_Npp16f: TypeId = 1916;
-pub(super) const t_A3_f64: TypeId = 1917;
-pub(super) const t_A2_A3_f64: TypeId = 1918;
-pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1919;
-pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1920;
-pub(super) const t_A3_A3_f64: TypeId = 1921;
-pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1922;
-pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1923;
-pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1924;
-pub(super) const t_Npp64fc: TypeId = 1925;
-pub(super) const t_PC_Npp64fc: TypeId = 1926;
-pub(super) const t_P_Npp64fc: TypeId = 1927;
-pub(super) const t_Npp64sc: TypeId = 1928;
-pub(super) const t_PC_Npp64sc: TypeId = 1929;
-pub(super) const t_P_Npp64sc: TypeId = 1930;
-pub(super) const t_NppsZCType: TypeId = 1931;
-pub(super) const t_nvFatbinResult: TypeId = 1932;
-pub(super) const t_nvFatbinResult_status: TypeId = 1933;
-pub(super) const t_nvFatbinHandle: TypeId = 1934;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1935;
-pub(super) const t_nvJitLinkResult: TypeId = 1936;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1937;
-pub(super) const t_nvJitLinkHandle: TypeId = 1938;
-pub(super) const t_nvJitLinkInputType: TypeId = 1939;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1940;
-pub(super) const t_nvjpegStatus_t: TypeId = 1941;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1942;
-pub(super) const t_nvjpegHandle_t: TypeId = 1943;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1944;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1945;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1946;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1947;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1948;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1949;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1950;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1951;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1952;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1953;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1954;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1955;
-pub(super) const t_nvjpegBackend_t: TypeId = 1956;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1957;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1958;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1959;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1960;
-pub(super) const t_A4_P_u8: TypeId = 1961;
-pub(super) const t_A4_u64: TypeId = 1962;
-pub(super) const t_nvjpegImage_t: TypeId = 1963;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1964;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1965;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1966;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1967;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1968;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1969;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1970;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1971;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1972;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1973;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1974;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1975;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1976;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1977;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1978;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1979;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1980;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1981;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1982;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1983;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1984;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1985;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1986;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1987;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1988;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1989;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1990;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1991;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1992;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1993;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1994;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1995;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1996;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1997;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1998;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1999;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 2000;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 2001;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 2002;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 2003;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 2004;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 2005;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 2006;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 2007;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 2008;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 2009;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 2010;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 2011;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 2012;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 2013;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 2014;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 2015;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 2016;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 2017;
-pub(super) const t_A33_u32: TypeId = 2018;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 2019;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 2020;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 2021;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 2022;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 2023;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 2024;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 2025;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 2026;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 2027;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 2028;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 2029;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 2030;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 2031;
-pub(super) const t_nvmlReturn_t: TypeId = 2032;
-pub(super) const t_nvmlReturn_t_status: TypeId = 2033;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 2034;
-pub(super) const t_nvmlDevice_t: TypeId = 2035;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 2036;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 2037;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 2038;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 2039;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 2040;
-pub(super) const t_nvmlValueType_t: TypeId = 2041;
-pub(super) const t_nvmlValue_t: TypeId = 2042;
-pub(super) const t_nvmlFieldId: TypeId = 2043;
-pub(super) const t_nvmlFieldValue_t: TypeId = 2044;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 2045;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 2046;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 2047;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 2048;
-pub(super) const t_A32_char: TypeId = 2049;
-pub(super) const t_nvmlPciInfo_t: TypeId = 2050;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 2051;
-pub(super) const t_nvmlEnableState_t: TypeId = 2052;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 2053;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 2054;
-pub(super) const t_A5_u32: TypeId = 2055;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 2056;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 2057;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 2058;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 2059;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 2060;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 2061;
-pub(super) const t_nvmlAdaptiveClocking: TypeId = 2062;
-pub(super) const t_P_nvmlAdaptiveClocking: TypeId = 2063;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2064;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2065;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 2066;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 2067;
-pub(super) const t_nvmlClockType_t: TypeId = 2068;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 2069;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 2070;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 2071;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 2072;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 2073;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 2074;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 2075;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 2076;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 2077;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 2078;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 2079;
-pub(super) const t_nvmlBrandType_t: TypeId = 2080;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 2081;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 2082;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 2083;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 2084;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 2085;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 2086;
-pub(super) const t_nvmlBusType_t: TypeId = 2087;
-pub(super) const t_P_nvmlBusType_t: TypeId = 2088;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 2089;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 2090;
-pub(super) const t_nvmlCapabilities_in4: TypeId = 2091;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 2092;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 2093;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 2094;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 2095;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 2096;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 2097;
-pub(super) const t_nvmlClockId_t: TypeId = 2098;
-pub(super) const t_nvmlPstates_t: TypeId = 2099;
-pub(super) const t_nvmlClockOffset_t: TypeId = 2100;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 2101;
-pub(super) const t_nvmlComputeMode_t: TypeId = 2102;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 2103;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2104;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2105;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 2106;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2107;
-pub(super) const t_A32_u8: TypeId = 2108;
-pub(super) const t_A8192_u8: TypeId = 2109;
-pub(super) const t_A4096_u8: TypeId = 2110;
-pub(super) const t_nvmlCcCecReport: TypeId = 2111;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2112;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2113;
-pub(super) const t_A5120_u8: TypeId = 2114;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2115;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2116;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2117;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2118;
-pub(super) const t_nvmlMemory_t: TypeId = 2119;
-pub(super) const t_P_nvmlMemory_t: TypeId = 2120;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 2121;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2122;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 2123;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2124;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 2125;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2126;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2127;
-pub(super) const t_A2048_char: TypeId = 2128;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2129;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2130;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2131;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2132;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2133;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2134;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2135;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2136;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2137;
-pub(super) const t_P_nvmlDevice_t: TypeId = 2138;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2139;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2140;
-pub(super) const t_nvmlDriverModel_t: TypeId = 2141;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 2142;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2143;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2144;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2145;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2146;
-pub(super) const t_nvmlEncoderType_t: TypeId = 2147;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2148;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2149;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 2150;
-pub(super) const t_nvmlSessionFlags_in4: TypeId = 2151;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2152;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2153;
-pub(super) const t_nvmlFBCStats_t: TypeId = 2154;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 2155;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2156;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2157;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2158;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2159;
-pub(super) const t_nvmlFabricState: TypeId = 2160;
-pub(super) const t_nvmlFabricState_: TypeId = 2161;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2162;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2163;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 2164;
-pub(super) const t_nvmlFabricHealthSummary_: TypeId = 2165;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2166;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2167;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 2168;
-pub(super) const t_nvmlFabricCliqueType_: TypeId = 2169;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2170;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2171;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2172;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2173;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2174;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2175;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2176;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2177;
-pub(super) const t_A96_char: TypeId = 2178;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2179;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2180;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2181;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2182;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2183;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2184;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2185;
-pub(super) const t_nvmlLicenseExpiryStatus: TypeId = 2186;
-pub(super) const t_nvmlLicenseExpiryStatus_: TypeId = 2187;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2188;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2189;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2190;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2191;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2192;
-pub(super) const t_A41_char: TypeId = 2193;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 2194;
-pub(super) const t_nvmlUUIDType_t: TypeId = 2195;
-pub(super) const t_nvmlUUID_t: TypeId = 2196;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 2197;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2198;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2199;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 2200;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2201;
-pub(super) const t_nvmlInforomObject_t: TypeId = 2202;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 2203;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2204;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 2205;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 2206;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2207;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2208;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2209;
-pub(super) const t_nvmlMigMode: TypeId = 2210;
-pub(super) const t_P_nvmlMigMode: TypeId = 2211;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2212;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2213;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2214;
-pub(super) const t_nvmlNvlinkFirmwareUcodeType_: TypeId = 2215;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2216;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2217;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2218;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2219;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2220;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2221;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2222;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2223;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2224;
-pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2225;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2226;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2227;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2228;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2229;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2230;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2231;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2232;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2233;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2234;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2235;
-pub(super) const t_A256_u8: TypeId = 2236;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2237;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2238;
-pub(super) const t_A4096_u32: TypeId = 2239;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2240;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2241;
-pub(super) const t_A23_u8: TypeId = 2242;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2243;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2244;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2245;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2246;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2247;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 2248;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2249;
-pub(super) const t_nvmlPcieLinkMaxSpeed: TypeId = 2250;
-pub(super) const t_P_nvmlPcieLinkMaxSpeed: TypeId = 2251;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2252;
-pub(super) const t_nvmlPdi_t: TypeId = 2253;
-pub(super) const t_P_nvmlPdi_t: TypeId = 2254;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2255;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2256;
-pub(super) const t_P_nvmlPstates_t: TypeId = 2257;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 2258;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2259;
-pub(super) const t_nvmlPowerMizerMode: TypeId = 2260;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2261;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2262;
-pub(super) const t_nvmlPowerSource_t: TypeId = 2263;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 2264;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2265;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2266;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2267;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2268;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2269;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2270;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2271;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2272;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 2273;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2274;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2275;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2276;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2277;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2278;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2279;
-pub(super) const t_nvmlProcessMode_t: TypeId = 2280;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 2281;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2282;
-pub(super) const t_nvmlSamplingType_t: TypeId = 2283;
-pub(super) const t_P_nvmlValueType_t: TypeId = 2284;
-pub(super) const t_nvmlSample_t: TypeId = 2285;
-pub(super) const t_P_nvmlSample_t: TypeId = 2286;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2287;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2288;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2289;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2290;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2291;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2292;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 2293;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2294;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 2295;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2296;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2297;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2298;
-pub(super) const t_nvmlTemperature_t: TypeId = 2299;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 2300;
-pub(super) const t_nvmlThermalController_t: TypeId = 2301;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 2302;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2303;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2304;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2305;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2306;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2307;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2308;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2309;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2310;
-pub(super) const t_nvmlUtilization_t: TypeId = 2311;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 2312;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2313;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2314;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2315;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2316;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2317;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2318;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2319;
-pub(super) const t_A80_char: TypeId = 2320;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2321;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2322;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2323;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2324;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2325;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2326;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2327;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2328;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2329;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2330;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2331;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2332;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2333;
-pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2334;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2335;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2336;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2337;
-pub(super) const t_nvmlVgpuSchedulerEngine: TypeId = 2338;
-pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2339;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2340;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2341;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2342;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2343;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2344;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2345;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2346;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2347;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2348;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2349;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2350;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2351;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2352;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2353;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2354;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2355;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2356;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2357;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2358;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2359;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2360;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2361;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2362;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2363;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2364;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2365;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2366;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2367;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2368;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2369;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2370;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2371;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2372;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2373;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2374;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2375;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2376;
-pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2377;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2378;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2379;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2380;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2381;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2382;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2383;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2384;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2385;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2386;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2387;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2388;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2389;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2390;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2391;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2392;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2393;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2394;
-pub(super) const t_A496_u8: TypeId = 2395;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2396;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2397;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2398;
-pub(super) const t_nvmlEventSet_t: TypeId = 2399;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2400;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2401;
-pub(super) const t_nvmlFlags_in4: TypeId = 2402;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2403;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2404;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2405;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2406;
-pub(super) const t_nvmlNvLinkThreshold: TypeId = 2407;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2408;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2409;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2410;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2411;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2412;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2413;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2414;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2415;
-pub(super) const t_nvmlPowerScope: TypeId = 2416;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2417;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2418;
-pub(super) const t_nvmlRusdPoll_in4: TypeId = 2419;
-pub(super) const t_nvmlRusdPoll_in8: TypeId = 2420;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2421;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2422;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2423;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2424;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2425;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2426;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2427;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2428;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2429;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2430;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2431;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2432;
-pub(super) const t_A8_u32: TypeId = 2433;
-pub(super) const t_nvmlMask255_t: TypeId = 2434;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2435;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2436;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2437;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2438;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2439;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2440;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2441;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2442;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2443;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2444;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2445;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2446;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2447;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2448;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2449;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2450;
-pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2451;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2452;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2453;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2454;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2455;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2456;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2457;
-pub(super) const t_nvmlEventData_t: TypeId = 2458;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2459;
-pub(super) const t_nvmlEventDataType_t: TypeId = 2460;
-pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2461;
-pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2462;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2463;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2464;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2465;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2466;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2467;
-pub(super) const t_A6_u32: TypeId = 2468;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2469;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2470;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2471;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2472;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2473;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2474;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2475;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2476;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2477;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2478;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2479;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2480;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2481;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2482;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2483;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2484;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2485;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2486;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2487;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2488;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2489;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2490;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2491;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2492;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2493;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2494;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2495;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2496;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2497;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2498;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2499;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2500;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2501;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2502;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2503;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2504;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2505;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2506;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2507;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2508;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2509;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2510;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2511;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2512;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2513;
-pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2514;
-pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2515;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2516;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2517;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2518;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2519;
-pub(super) const t_nvmlCPERType_t_in4: TypeId = 2520;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2521;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2522;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2523;
-pub(super) const t_nvmlCcCpuCaps: TypeId = 2524;
-pub(super) const t_nvmlCcGpusCaps: TypeId = 2525;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2526;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2527;
-pub(super) const t_nvmlCcAccepting: TypeId = 2528;
-pub(super) const t_P_nvmlCcAccepting: TypeId = 2529;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2530;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2531;
-pub(super) const t_nvmlCcEnvironment: TypeId = 2532;
-pub(super) const t_nvmlCcFeature: TypeId = 2533;
-pub(super) const t_nvmlCcDevToolsMode: TypeId = 2534;
-pub(super) const t_nvmlCcMultiGpu: TypeId = 2535;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2536;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2537;
-pub(super) const t_nvmlCcTdispState: TypeId = 2538;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2539;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2540;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2541;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2542;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2543;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2544;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2545;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2546;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2547;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2548;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2549;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2550;
-pub(super) const t_nvmlUnit_t: TypeId = 2551;
-pub(super) const t_nvmlFanState_t: TypeId = 2552;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2553;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2554;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2555;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2556;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2557;
-pub(super) const t_nvmlLedColor_t: TypeId = 2558;
-pub(super) const t_nvmlLedState_t: TypeId = 2559;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2560;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2561;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2562;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2563;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2564;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2565;
-pub(super) const t_nvmlLicenseState: TypeId = 2566;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2567;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2568;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2569;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2570;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2571;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2572;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2573;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2574;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2575;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2576;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2577;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2578;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2579;
-pub(super) const t_nvrtcResult: TypeId = 2580;
-pub(super) const t_nvrtcResult_status: TypeId = 2581;
-pub(super) const t_nvrtcProgram: TypeId = 2582;
-pub(super) const t_P_nvrtcProgram: TypeId = 2583;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2584;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2585;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2586;
-pub(super) const t_nvshmem_team_t: TypeId = 2587;
-pub(super) const t_nvshmemx_thread_support_t: TypeId = 2588;
-pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2589;
-pub(super) const t_A48_char: TypeId = 2590;
-pub(super) const t_nvshmem_team_config_t: TypeId = 2591;
-pub(super) const t_P_nvshmem_team_config_t: TypeId = 2592;
-pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2593;
-pub(super) const t_P_nvshmem_team_t: TypeId = 2594;
-pub(super) const t_A124_char: TypeId = 2595;
-pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2596;
-pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2597;
-pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2598;
-pub(super) const t_A92_char: TypeId = 2599;
-pub(super) const t_nvshmemx_init_args_t: TypeId = 2600;
-pub(super) const t_nvshmemx_init_attr_t: TypeId = 2601;
-pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2602;
-pub(super) const t_nvshmemi_version_t: TypeId = 2603;
-pub(super) const t_nvshmemx_signal_op_t: TypeId = 2604;
-pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2605;
-pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2606;
-pub(super) const t_flags_in4: TypeId = 2607;
-pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2608;
-pub(super) const t_A60_char: TypeId = 2609;
-pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2610;
-pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2611;
-pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2612;
-pub(super) const t_nvtiffStatus_t: TypeId = 2613;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2614;
-pub(super) const t_nvtiffStream_t: TypeId = 2615;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2616;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2617;
-pub(super) const t_nvtiffImage_t: TypeId = 2618;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2619;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2620;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2621;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2622;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2623;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2624;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2625;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2626;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2627;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2628;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2629;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2630;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2631;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2632;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2633;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2634;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2635;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2636;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2637;
-pub(super) const t_nvtiffCompression_t: TypeId = 2638;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2639;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2640;
-pub(super) const t_A16_u16: TypeId = 2641;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2642;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2643;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2644;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2645;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2646;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2647;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2648;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2649;
-pub(super) const t_nvtiffVariant_t: TypeId = 2650;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2651;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2652;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2653;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2654;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2655;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2656;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2657;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2658;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2659;
-pub(super) const t_open_flags_in4: TypeId = 2660;
-pub(super) const t_mmap_prot_in4: TypeId = 2661;
-pub(super) const t_mmap_flags_in4: TypeId = 2662;
+pub(super) const t_c10DeviceType: TypeId = 974;
+pub(super) const t_c10Device: TypeId = 975;
+pub(super) const t_cublasStatus_t: TypeId = 976;
+pub(super) const t_cublasStatus_t_status: TypeId = 977;
+pub(super) const t_cublasHandle_t: TypeId = 978;
+pub(super) const t_cudaDataType: TypeId = 979;
+pub(super) const t_A2_i8: TypeId = 980;
+pub(super) const t_A2_u8: TypeId = 981;
+pub(super) const t_A2_i16: TypeId = 982;
+pub(super) const t_A2_u16: TypeId = 983;
+pub(super) const t_A2_i64: TypeId = 984;
+pub(super) const t_A2_u64: TypeId = 985;
+pub(super) const t_A2_f16: TypeId = 986;
+pub(super) const t_A2_bf16: TypeId = 987;
+pub(super) const t_float2: TypeId = 988;
+pub(super) const t_double2: TypeId = 989;
+pub(super) const t_PC_float2: TypeId = 990;
+pub(super) const t_P_float2: TypeId = 991;
+pub(super) const t_cublasSideMode_t: TypeId = 992;
+pub(super) const t_cublasOperation_t: TypeId = 993;
+pub(super) const t_P_P_float2: TypeId = 994;
+pub(super) const t_P_PC_float2: TypeId = 995;
+pub(super) const t_cublasFillMode_t: TypeId = 996;
+pub(super) const t_PC_f32: TypeId = 997;
+pub(super) const t_P_cublasHandle_t: TypeId = 998;
+pub(super) const t_cublasDiagType_t: TypeId = 999;
+pub(super) const t_PC_f64: TypeId = 1000;
+pub(super) const t_P_P_f64: TypeId = 1001;
+pub(super) const t_P_PC_f64: TypeId = 1002;
+pub(super) const t_PC_cublasOperation_t: TypeId = 1003;
+pub(super) const t_PC_i64: TypeId = 1004;
+pub(super) const t_PC_double2: TypeId = 1005;
+pub(super) const t_cublasComputeType_t: TypeId = 1006;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 1007;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 1008;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 1009;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 1010;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 1011;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 1012;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 1013;
+pub(super) const t_P_P_i32: TypeId = 1014;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 1015;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 1016;
+pub(super) const t_cublasMath_t_in4: TypeId = 1017;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 1018;
+pub(super) const t_cublasPointerMode_t: TypeId = 1019;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 1020;
+pub(super) const t_libraryPropertyType: TypeId = 1021;
+pub(super) const t_PC_f16: TypeId = 1022;
+pub(super) const t_P_PC_f16: TypeId = 1023;
+pub(super) const t_P_f16: TypeId = 1024;
+pub(super) const t_P_P_f16: TypeId = 1025;
+pub(super) const t_P_P_f32: TypeId = 1026;
+pub(super) const t_P_i64: TypeId = 1027;
+pub(super) const t_cublasLtHandle_t: TypeId = 1028;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 1029;
+pub(super) const t_cublasLtEmulationDesc_t: TypeId = 1030;
+pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 1031;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 1032;
+pub(super) const t_cublasLtMatrixLayout_t: TypeId = 1033;
+pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 1034;
+pub(super) const t_cublasLtMatmulDesc_t: TypeId = 1035;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 1036;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 1037;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 1038;
+pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 1039;
+pub(super) const t_cublasLtMatmulTile_t: TypeId = 1040;
+pub(super) const t_cublasLtMatmulStages_t: TypeId = 1041;
+pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 1042;
+pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 1043;
+pub(super) const t_cublasLtNumericalImplFlags_in8: TypeId = 1044;
+pub(super) const t_A4_i32: TypeId = 1045;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 1046;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 1047;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 1048;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 1049;
+pub(super) const t_cublasLtMatmulPreference_t: TypeId = 1050;
+pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 1051;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 1052;
+pub(super) const t_cublasLtPointerMode_t: TypeId = 1053;
+pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 1054;
+pub(super) const t_cublasLtMatmulBatchInvarianceFlags_t: TypeId = 1055;
+pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 1056;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 1057;
+pub(super) const t_cublasLtMatmulSearch_t: TypeId = 1058;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 1059;
+pub(super) const t_cublasLtOrder_t: TypeId = 1060;
+pub(super) const t_cublasLtBatchMode_t: TypeId = 1061;
+pub(super) const t_cublasLtIntegerWidth_t: TypeId = 1062;
+pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 1063;
+pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 1064;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 1065;
+pub(super) const t_P_PC_f32: TypeId = 1066;
+pub(super) const t_PC_bf16: TypeId = 1067;
+pub(super) const t_P_PC_bf16: TypeId = 1068;
+pub(super) const t_P_bf16: TypeId = 1069;
+pub(super) const t_P_P_bf16: TypeId = 1070;
+pub(super) const t_PC_u8: TypeId = 1071;
+pub(super) const t_cublasXtHandle_t: TypeId = 1072;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 1073;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1074;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1075;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 1076;
+pub(super) const t_cublasXtOpType_t: TypeId = 1077;
+pub(super) const t_P_double2: TypeId = 1078;
+pub(super) const t_P_P_double2: TypeId = 1079;
+pub(super) const t_P_PC_double2: TypeId = 1080;
+pub(super) const t_cublasMpStatus_t: TypeId = 1081;
+pub(super) const t_cublasMpStatus_t_status: TypeId = 1082;
+pub(super) const t_cublasMpGrid_t: TypeId = 1083;
+pub(super) const t_cublasMpHandle_t: TypeId = 1084;
+pub(super) const t_P_cublasMpHandle_t: TypeId = 1085;
+pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1086;
+pub(super) const t_ncclComm_t: TypeId = 1087;
+pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1088;
+pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1089;
+pub(super) const t_cublasMpGridLayout_t: TypeId = 1090;
+pub(super) const t_P_cublasMpGrid_t: TypeId = 1091;
+pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1092;
+pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1093;
+pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1094;
+pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1095;
+pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1096;
+pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1097;
+pub(super) const t_cublasMpResultScheme_t: TypeId = 1098;
+pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1099;
+pub(super) const t_cudnnStatus_t: TypeId = 1100;
+pub(super) const t_cudnnStatus_t_status: TypeId = 1101;
+pub(super) const t_cudnnHandle_t: TypeId = 1102;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1103;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1104;
+pub(super) const t_cudnnDataType_t: TypeId = 1105;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1106;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1107;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1108;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1109;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1110;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1111;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1112;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 1113;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1114;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1115;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1116;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1117;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1118;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1119;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1120;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1121;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1122;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1123;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1124;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1125;
+pub(super) const t_cudnnFraction_t: TypeId = 1126;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1127;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1128;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1129;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1130;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1131;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1132;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1133;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1134;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1135;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1136;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1137;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1138;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1139;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1140;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1141;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1142;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1143;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1144;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1145;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1146;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1147;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1148;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1149;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1150;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1151;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1152;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1153;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1154;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1155;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1156;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1157;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1158;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1159;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1160;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1161;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1162;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1163;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1164;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1165;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1166;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1167;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1168;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1169;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1170;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1171;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1172;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1173;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1174;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1175;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1176;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1177;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1178;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1179;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1180;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1181;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1182;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1183;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1184;
+pub(super) const t_cudnnNormMode_t: TypeId = 1185;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1186;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1187;
+pub(super) const t_cudnnMathType_t: TypeId = 1188;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1189;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1190;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1191;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1192;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1193;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1194;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1195;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1196;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1197;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1198;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1199;
+pub(super) const t_Algorithm: TypeId = 1200;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1201;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1202;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1203;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1204;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1205;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1206;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1207;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1208;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1209;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1210;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1211;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1212;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1213;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1214;
+pub(super) const t_cudnnReorderType_t: TypeId = 1215;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1216;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1217;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1218;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1219;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1220;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1221;
+pub(super) const t_cudnnNormOps_t: TypeId = 1222;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1223;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1224;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1225;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1226;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1227;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1228;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1229;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1230;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1231;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1232;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1233;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1234;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1235;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1236;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1237;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1238;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1239;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1240;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1241;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1242;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1243;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1244;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1245;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1246;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1247;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1248;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1249;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1250;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1251;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1252;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1253;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1254;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1255;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1256;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1257;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1258;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1259;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1260;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1261;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1262;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1263;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1264;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1265;
+pub(super) const t_cudssStatus_t: TypeId = 1266;
+pub(super) const t_cudssStatus_t_status: TypeId = 1267;
+pub(super) const t_cudssConfig_t: TypeId = 1268;
+pub(super) const t_P_cudssConfig_t: TypeId = 1269;
+pub(super) const t_cudssConfigParam_t: TypeId = 1270;
+pub(super) const t_cudssReorderingAlg_t: TypeId = 1271;
+pub(super) const t_cudssFactorizationAlg_t: TypeId = 1272;
+pub(super) const t_cudssSolveAlg_t: TypeId = 1273;
+pub(super) const t_cudssMatchingAlg_t: TypeId = 1274;
+pub(super) const t_cudssSolveMode_t: TypeId = 1275;
+pub(super) const t_cudssPivotType_t: TypeId = 1276;
+pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1277;
+pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1278;
+pub(super) const t_cudssHandle_t: TypeId = 1279;
+pub(super) const t_P_cudssHandle_t: TypeId = 1280;
+pub(super) const t_cudssData_t: TypeId = 1281;
+pub(super) const t_P_cudssData_t: TypeId = 1282;
+pub(super) const t_cudssDataParam_t: TypeId = 1283;
+pub(super) const t_A16_i64: TypeId = 1284;
+pub(super) const t_A3_i64: TypeId = 1285;
+pub(super) const t_cudssPhase_t_in4: TypeId = 1286;
+pub(super) const t_cudssMatrix_t: TypeId = 1287;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1288;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1289;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1290;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1291;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1292;
+pub(super) const t_cudssMatrixType_t: TypeId = 1293;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1294;
+pub(super) const t_cudssIndexBase_t: TypeId = 1295;
+pub(super) const t_cudssLayout_t: TypeId = 1296;
+pub(super) const t_P_P_P_void: TypeId = 1297;
+pub(super) const t_P_cudaDataType: TypeId = 1298;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1299;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1300;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1301;
+pub(super) const t_P_cudssLayout_t: TypeId = 1302;
+pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1303;
+pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1304;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1305;
+pub(super) const t_PC_cudaStream_t: TypeId = 1306;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1307;
+pub(super) const t_cudssStatus_t_: TypeId = 1308;
+pub(super) const t_cudssStatus_t_status_: TypeId = 1309;
+pub(super) const t_cudssConfig_t_: TypeId = 1310;
+pub(super) const t_P_cudssConfig_t_: TypeId = 1311;
+pub(super) const t_cudssConfigParam_t_: TypeId = 1312;
+pub(super) const t_cudssAlgType_t: TypeId = 1313;
+pub(super) const t_cudssPivotType_t_: TypeId = 1314;
+pub(super) const t_cudssHandle_t_: TypeId = 1315;
+pub(super) const t_P_cudssHandle_t_: TypeId = 1316;
+pub(super) const t_cudssData_t_: TypeId = 1317;
+pub(super) const t_P_cudssData_t_: TypeId = 1318;
+pub(super) const t_cudssDataParam_t_: TypeId = 1319;
+pub(super) const t_cudssPhase_t_in4_: TypeId = 1320;
+pub(super) const t_cudssMatrix_t_: TypeId = 1321;
+pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1322;
+pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1323;
+pub(super) const t_P_cudssMatrix_t_: TypeId = 1324;
+pub(super) const t_cudssMatrixType_t_: TypeId = 1325;
+pub(super) const t_cudssMatrixViewType_t_: TypeId = 1326;
+pub(super) const t_cudssIndexBase_t_: TypeId = 1327;
+pub(super) const t_cudssLayout_t_: TypeId = 1328;
+pub(super) const t_P_cudssMatrixType_t_: TypeId = 1329;
+pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1330;
+pub(super) const t_P_cudssIndexBase_t_: TypeId = 1331;
+pub(super) const t_P_cudssLayout_t_: TypeId = 1332;
+pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1333;
+pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1334;
+pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1335;
+pub(super) const t_cufftResult: TypeId = 1336;
+pub(super) const t_cufftResult_status: TypeId = 1337;
+pub(super) const t_cufftHandle: TypeId = 1338;
+pub(super) const t_P_cufftHandle: TypeId = 1339;
+pub(super) const t_cufftDescriptionHandle: TypeId = 1340;
+pub(super) const t_P_cufftDescriptionHandle: TypeId = 1341;
+pub(super) const t_cufftDescriptionTrait: TypeId = 1342;
+pub(super) const t_cufftDeviceHandle: TypeId = 1343;
+pub(super) const t_P_cufftDeviceHandle: TypeId = 1344;
+pub(super) const t_cufftDeviceFunctionHandle: TypeId = 1345;
+pub(super) const t_cufftDeviceFunctionTrait: TypeId = 1346;
+pub(super) const t_P_cufftDeviceFunctionHandle: TypeId = 1347;
+pub(super) const t_P_P_char: TypeId = 1348;
+pub(super) const t_cufftDeviceCodeContainer: TypeId = 1349;
+pub(super) const t_P_cufftDeviceCodeContainer: TypeId = 1350;
+pub(super) const t_P_bool1: TypeId = 1351;
+pub(super) const t_cufftType: TypeId = 1352;
+pub(super) const t_cufftDirection: TypeId = 1353;
+pub(super) const t_cufftProperty: TypeId = 1354;
+pub(super) const t_cufftXtCallbackType: TypeId = 1355;
+pub(super) const t_A64_i32: TypeId = 1356;
+pub(super) const t_A64_P_void: TypeId = 1357;
+pub(super) const t_A64_u64: TypeId = 1358;
+pub(super) const t_cudaXtDesc: TypeId = 1359;
+pub(super) const t_P_cudaXtDesc: TypeId = 1360;
+pub(super) const t_libFormat: TypeId = 1361;
+pub(super) const t_cudaLibXtDesc: TypeId = 1362;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1363;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1364;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1365;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1366;
+pub(super) const t_cufftXtSubFormat: TypeId = 1367;
+pub(super) const t_cufftXtCopyType: TypeId = 1368;
+pub(super) const t_cufftXtQueryType: TypeId = 1369;
+pub(super) const t_cufftXt1dFactors: TypeId = 1370;
+pub(super) const t_A3_u64: TypeId = 1371;
+pub(super) const t_cufftBox3d: TypeId = 1372;
+pub(super) const t_PC_cufftBox3d: TypeId = 1373;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1374;
+pub(super) const t_fftw_plan: TypeId = 1375;
+pub(super) const t_A2_f64: TypeId = 1376;
+pub(super) const t_P_A2_f64: TypeId = 1377;
+pub(super) const t_fftwSign: TypeId = 1378;
+pub(super) const t_fftwFlags: TypeId = 1379;
+pub(super) const t_fftwf_iodim64: TypeId = 1380;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1381;
+pub(super) const t_fftwf_iodim: TypeId = 1382;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1383;
+pub(super) const t_fftwf_plan: TypeId = 1384;
+pub(super) const t_A2_f32: TypeId = 1385;
+pub(super) const t_P_A2_f32: TypeId = 1386;
+pub(super) const t_CUfileOpError: TypeId = 1387;
+pub(super) const t_CUfileError_t: TypeId = 1388;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1389;
+pub(super) const t_CUfileStatus_t: TypeId = 1390;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1391;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1392;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1393;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1394;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1395;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1396;
+pub(super) const t_CUfileHandle_t: TypeId = 1397;
+pub(super) const t_CUfileOpcode_t: TypeId = 1398;
+pub(super) const t_CUfileIOParams_t: TypeId = 1399;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1400;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1401;
+pub(super) const t_CUfileDriverStatusFlags_t: TypeId = 1402;
+pub(super) const t_cuFileP2PFlags_in4: TypeId = 1403;
+pub(super) const t_P_cuFileP2PFlags_in4: TypeId = 1404;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1405;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1406;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1407;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1408;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1409;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1410;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1411;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1412;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1413;
+pub(super) const t_A32_u64: TypeId = 1414;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1415;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1416;
+pub(super) const t_A16_char: TypeId = 1417;
+pub(super) const t_A16_u8: TypeId = 1418;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1419;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1420;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1421;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1422;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1423;
+pub(super) const t_CUfileFileHandleType: TypeId = 1424;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1425;
+pub(super) const t_CUfileFSOps_t: TypeId = 1426;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1427;
+pub(super) const t_CUfileDescr_t: TypeId = 1428;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1429;
+pub(super) const t_CUfileIOVec_t: TypeId = 1430;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1431;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1432;
+pub(super) const t_curandStatus_t: TypeId = 1433;
+pub(super) const t_curandStatus_t_status: TypeId = 1434;
+pub(super) const t_curandGenerator_t: TypeId = 1435;
+pub(super) const t_P_curandGenerator_t: TypeId = 1436;
+pub(super) const t_curandRngType_t: TypeId = 1437;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1438;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1439;
+pub(super) const t_curandMethod_t: TypeId = 1440;
+pub(super) const t_A32_u32: TypeId = 1441;
+pub(super) const t_P_A32_u32: TypeId = 1442;
+pub(super) const t_P_P_A32_u32: TypeId = 1443;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1444;
+pub(super) const t_P_A64_u64: TypeId = 1445;
+pub(super) const t_P_P_A64_u64: TypeId = 1446;
+pub(super) const t_P_P_u32: TypeId = 1447;
+pub(super) const t_P_P_u64: TypeId = 1448;
+pub(super) const t_curandOrdering_t: TypeId = 1449;
+pub(super) const t_cusolverStatus_t: TypeId = 1450;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1451;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1452;
+pub(super) const t_cusolverEigMode_t: TypeId = 1453;
+pub(super) const t_gesvdjInfo_t: TypeId = 1454;
+pub(super) const t_cusolverEigRange_t: TypeId = 1455;
+pub(super) const t_syevjInfo_t: TypeId = 1456;
+pub(super) const t_cusolverEigType_t: TypeId = 1457;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1458;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1459;
+pub(super) const t_cusolverDnParams_t: TypeId = 1460;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1461;
+pub(super) const t_P_syevjInfo_t: TypeId = 1462;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1463;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1464;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1465;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1466;
+pub(super) const t_cusolverMathMode_t: TypeId = 1467;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1468;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1469;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1470;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1471;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1472;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1473;
+pub(super) const t_cusolverPrecType_t: TypeId = 1474;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1475;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1476;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1477;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1478;
+pub(super) const t_cusolverEigComp_t: TypeId = 1479;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1480;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1481;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1482;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1483;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1484;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1485;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1486;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1487;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1488;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1489;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1490;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1491;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1492;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1493;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1494;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1495;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1496;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1497;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1498;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1499;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1500;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1501;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1502;
+pub(super) const t_csrcholInfo_t: TypeId = 1503;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1504;
+pub(super) const t_csrluInfoHost_t: TypeId = 1505;
+pub(super) const t_csrqrInfo_t: TypeId = 1506;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1507;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1508;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1509;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1510;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1511;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1512;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1513;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1514;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1515;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1516;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1517;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1518;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1519;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1520;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1521;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1522;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1523;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1524;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1525;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1526;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1527;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1528;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1529;
+pub(super) const t_cusparseStatus_t: TypeId = 1530;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1531;
+pub(super) const t_cusparseHandle_t: TypeId = 1532;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1533;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1534;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1535;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1536;
+pub(super) const t_cusparseIndexType_t: TypeId = 1537;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1538;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1539;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1540;
+pub(super) const t_cusparseDirection_t: TypeId = 1541;
+pub(super) const t_bsric02Info_t: TypeId = 1542;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1543;
+pub(super) const t_bsrilu02Info_t: TypeId = 1544;
+pub(super) const t_cusparseOperation_t: TypeId = 1545;
+pub(super) const t_bsrsm2Info_t: TypeId = 1546;
+pub(super) const t_bsrsv2Info_t: TypeId = 1547;
+pub(super) const t_csru2csrInfo_t: TypeId = 1548;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1549;
+pub(super) const t_csrgemm2Info_t: TypeId = 1550;
+pub(super) const t_csric02Info_t: TypeId = 1551;
+pub(super) const t_csrilu02Info_t: TypeId = 1552;
+pub(super) const t_csrsm2Info_t: TypeId = 1553;
+pub(super) const t_csrsv2Info_t: TypeId = 1554;
+pub(super) const t_cusparseAction_t: TypeId = 1555;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1556;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1557;
+pub(super) const t_cusparseOrder_t: TypeId = 1558;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1559;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1560;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1561;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1562;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1563;
+pub(super) const t_P_bsric02Info_t: TypeId = 1564;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1565;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1566;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1567;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1568;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1569;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1570;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1571;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1572;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1573;
+pub(super) const t_P_csric02Info_t: TypeId = 1574;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1575;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1576;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1577;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1578;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1579;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1580;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1581;
+pub(super) const t_pruneInfo_t: TypeId = 1582;
+pub(super) const t_P_pruneInfo_t: TypeId = 1583;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1584;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1585;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1586;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1587;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1588;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1589;
+pub(super) const t_cusparseDiagType_t: TypeId = 1590;
+pub(super) const t_cusparseFillMode_t: TypeId = 1591;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1592;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1593;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1594;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1595;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1596;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1597;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1598;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1599;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1600;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1601;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1602;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1603;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1604;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1605;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1606;
+pub(super) const t_cusparseSpMVDescr_t: TypeId = 1607;
+pub(super) const t_cusparseApiParam_t: TypeId = 1608;
+pub(super) const t_cusparseSpMVOpPlan_t: TypeId = 1609;
+pub(super) const t_cusparseSpMVOpAlg_t: TypeId = 1610;
+pub(super) const t_cusparseSpMVOpDescr_t: TypeId = 1611;
+pub(super) const t_P_cusparseSpMVOpDescr_t: TypeId = 1612;
+pub(super) const t_P_cusparseSpMVOpPlan_t: TypeId = 1613;
+pub(super) const t_P_cusparseSpMVDescr_t: TypeId = 1614;
+pub(super) const t_cusparseSpMatConvertAlg_t: TypeId = 1615;
+pub(super) const t_cusparseSpMatConvertDescr_t: TypeId = 1616;
+pub(super) const t_P_cusparseSpMatConvertDescr_t: TypeId = 1617;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1618;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1619;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1620;
+pub(super) const t_cusparseFormat_t: TypeId = 1621;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1622;
+pub(super) const t_cusparseSpMatPointers_t_data_coo: TypeId = 1623;
+pub(super) const t_cusparseSpMatPointers_t_data_csr: TypeId = 1624;
+pub(super) const t_cusparseSpMatPointers_t_data_csc: TypeId = 1625;
+pub(super) const t_cusparseSpMatPointers_t_data_blockedEll: TypeId = 1626;
+pub(super) const t_cusparseSpMatPointers_t_data_slicedEll: TypeId = 1627;
+pub(super) const t_cusparseSpMatPointers_t_data_bsr: TypeId = 1628;
+pub(super) const t_A8_P_void: TypeId = 1629;
+pub(super) const t_cusparseSpMatPointers_t_data__reserved: TypeId = 1630;
+pub(super) const t_cusparseSpMatPointers_t_data: TypeId = 1631;
+pub(super) const t_cusparseSpMatPointers_t: TypeId = 1632;
+pub(super) const t_P_cusparseSpMatPointers_t: TypeId = 1633;
+pub(super) const t_cusparseSpMatSizes_t_data_coo: TypeId = 1634;
+pub(super) const t_cusparseSpMatSizes_t_data_csr: TypeId = 1635;
+pub(super) const t_cusparseSpMatSizes_t_data_csc: TypeId = 1636;
+pub(super) const t_cusparseSpMatSizes_t_data_blockedEll: TypeId = 1637;
+pub(super) const t_cusparseSpMatSizes_t_data_slicedEll: TypeId = 1638;
+pub(super) const t_cusparseSpMatSizes_t_data_bsr: TypeId = 1639;
+pub(super) const t_cusparseSpMatSizes_t_data__reserved: TypeId = 1640;
+pub(super) const t_cusparseSpMatSizes_t_data: TypeId = 1641;
+pub(super) const t_cusparseSpMatSizes_t: TypeId = 1642;
+pub(super) const t_P_cusparseSpMatSizes_t: TypeId = 1643;
+pub(super) const t_PC_cusparseSpMatPointers_t: TypeId = 1644;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1645;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1646;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1647;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1648;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1649;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1650;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1651;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1652;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1653;
+pub(super) const t_A512_u8: TypeId = 1654;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1655;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1656;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1657;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1658;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1659;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1660;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1661;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1662;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1663;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1664;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1665;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1666;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1667;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1668;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1669;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1670;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1671;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1672;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1673;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1674;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1675;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1676;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1677;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1678;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1679;
+pub(super) const t_cusparseComputeType: TypeId = 1680;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1681;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1682;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1683;
+pub(super) const t_cutensorStatus_t: TypeId = 1684;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1685;
+pub(super) const t_cutensorHandle_t: TypeId = 1686;
+pub(super) const t_cutensorPlan_t: TypeId = 1687;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1688;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1689;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1690;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1691;
+pub(super) const t_cutensorOperator_t: TypeId = 1692;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1693;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1694;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1695;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1696;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1697;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1698;
+pub(super) const t_cutensorAlgo_t: TypeId = 1699;
+pub(super) const t_cutensorJitMode_t: TypeId = 1700;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1701;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1702;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1703;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1704;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1705;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1706;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1707;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1708;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1709;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1710;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1711;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1712;
+pub(super) const t_cutensorComputeType_t: TypeId = 1713;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1714;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1715;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1716;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1717;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1718;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1719;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1720;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1721;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1722;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1723;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1724;
+pub(super) const t_cutensorStatus_t_: TypeId = 1725;
+pub(super) const t_cutensorStatus_t_status_: TypeId = 1726;
+pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1727;
+pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1728;
+pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1729;
+pub(super) const t_cutensorOperator_t_: TypeId = 1730;
+pub(super) const t_cutensorComputeType_t_: TypeId = 1731;
+pub(super) const t_cutensorAlgo_t_: TypeId = 1732;
+pub(super) const t_cutensorMgHandle_t_: TypeId = 1733;
+pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1734;
+pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1735;
+pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1736;
+pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1737;
+pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1738;
+pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1739;
+pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1740;
+pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1741;
+pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1742;
+pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1743;
+pub(super) const t_cutensorMgAlgo_t_: TypeId = 1744;
+pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1745;
+pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1746;
+pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1747;
+pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1748;
+pub(super) const t_ncclResult_t: TypeId = 1749;
+pub(super) const t_ncclResult_t_status: TypeId = 1750;
+pub(super) const t_ncclDataType_t: TypeId = 1751;
+pub(super) const t_ncclConfigExt_t: TypeId = 1752;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1753;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1754;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1755;
+pub(super) const t_ncclUndefined: TypeId = 1756;
+pub(super) const t_ncclCtaPolicy: TypeId = 1757;
+pub(super) const t_ncclCollConfig_t: TypeId = 1758;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1759;
+pub(super) const t_ncclRedOp_t: TypeId = 1760;
+pub(super) const t_ncclRegistration: TypeId = 1761;
+pub(super) const t_P_ncclResult_t: TypeId = 1762;
+pub(super) const t_A128_char: TypeId = 1763;
+pub(super) const t_A128_u8: TypeId = 1764;
+pub(super) const t_ncclUniqueId: TypeId = 1765;
+pub(super) const t_P_ncclUniqueId: TypeId = 1766;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1767;
+pub(super) const t_P_ncclComm_t: TypeId = 1768;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1769;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1770;
+pub(super) const t_ncclConfig_t: TypeId = 1771;
+pub(super) const t_P_ncclConfig_t: TypeId = 1772;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1773;
+pub(super) const t_ncclGinType_t: TypeId = 1774;
+pub(super) const t_ncclGinConnectionType_t: TypeId = 1775;
+pub(super) const t_A64_bool1: TypeId = 1776;
+pub(super) const t_ncclCommProperties_t: TypeId = 1777;
+pub(super) const t_P_ncclCommProperties_t: TypeId = 1778;
+pub(super) const t_P_ncclRegistration: TypeId = 1779;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1780;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1781;
+pub(super) const t_ncclColor: TypeId = 1782;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1783;
+pub(super) const t_A4_P_void: TypeId = 1784;
+pub(super) const t_ncclSegmentWindow: TypeId = 1785;
+pub(super) const t_P_ncclSegmentWindow: TypeId = 1786;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1787;
+pub(super) const t_ncclWindow_vidmem: TypeId = 1788;
+pub(super) const t_P_ncclWindow_vidmem: TypeId = 1789;
+pub(super) const t_ncclWindow_t: TypeId = 1790;
+pub(super) const t_P_ncclWindow_t: TypeId = 1791;
+pub(super) const t_ncclDevResourceRequirements_t: TypeId = 1792;
+pub(super) const t_P_ncclDevResourceRequirements_t: TypeId = 1793;
+pub(super) const t_ncclTeamRequirements_t: TypeId = 1794;
+pub(super) const t_P_ncclTeamRequirements_t: TypeId = 1795;
+pub(super) const t_ncclTeam_t: TypeId = 1796;
+pub(super) const t_ncclMultimemHandle: TypeId = 1797;
+pub(super) const t_P_ncclMultimemHandle: TypeId = 1798;
+pub(super) const t_ncclDevCommRequirements_t: TypeId = 1799;
+pub(super) const t_PC_ncclDevCommRequirements_t: TypeId = 1800;
+pub(super) const t_ncclDevCommWindowTable_t: TypeId = 1801;
+pub(super) const t_ncclResourceWindow_vidmem_t: TypeId = 1802;
+pub(super) const t_ncclGinBarrierHandle: TypeId = 1803;
+pub(super) const t_ncclLsaBarrierHandle: TypeId = 1804;
+pub(super) const t_ncclCftBarrierHandle: TypeId = 1805;
+pub(super) const t_ncclDevComm: TypeId = 1806;
+pub(super) const t_P_ncclDevComm: TypeId = 1807;
+pub(super) const t_PC_ncclDevComm: TypeId = 1808;
+pub(super) const t_P_ncclGinBarrierHandle: TypeId = 1809;
+pub(super) const t_ncclSimInfo_t: TypeId = 1810;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1811;
+pub(super) const t_ncclLLA2AHandle: TypeId = 1812;
+pub(super) const t_P_ncclLLA2AHandle: TypeId = 1813;
+pub(super) const t_P_ncclLsaBarrierHandle: TypeId = 1814;
+pub(super) const t_ncclParamHandle_t: TypeId = 1815;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1816;
+pub(super) const t_P_P_PC_char: TypeId = 1817;
+pub(super) const t_P_i16: TypeId = 1818;
+pub(super) const t_P_i8: TypeId = 1819;
+pub(super) const t_P_u16: TypeId = 1820;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1821;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1822;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1823;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1824;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1825;
+pub(super) const t_ncclCftTeamMode_t: TypeId = 1826;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1827;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1828;
+pub(super) const t_NppLibraryVersion: TypeId = 1829;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1830;
+pub(super) const t_NppStatus: TypeId = 1831;
+pub(super) const t_NppStatus_status: TypeId = 1832;
+pub(super) const t_NppStreamContext__1: TypeId = 1833;
+pub(super) const t_NppStreamContext: TypeId = 1834;
+pub(super) const t_P_NppStreamContext: TypeId = 1835;
+pub(super) const t_PC_u16: TypeId = 1836;
+pub(super) const t_NppiSize: TypeId = 1837;
+pub(super) const t_Npp16f: TypeId = 1838;
+pub(super) const t_PC_Npp16f: TypeId = 1839;
+pub(super) const t_P_Npp16f: TypeId = 1840;
+pub(super) const t_PC_i16: TypeId = 1841;
+pub(super) const t_Npp16sc: TypeId = 1842;
+pub(super) const t_PC_Npp16sc: TypeId = 1843;
+pub(super) const t_P_Npp16sc: TypeId = 1844;
+pub(super) const t_Npp32fc: TypeId = 1845;
+pub(super) const t_PC_Npp32fc: TypeId = 1846;
+pub(super) const t_P_Npp32fc: TypeId = 1847;
+pub(super) const t_Npp32sc: TypeId = 1848;
+pub(super) const t_PC_Npp32sc: TypeId = 1849;
+pub(super) const t_P_Npp32sc: TypeId = 1850;
+pub(super) const t_NppiAlphaOp: TypeId = 1851;
+pub(super) const t_PC_i8: TypeId = 1852;
+pub(super) const t_P_P_u8: TypeId = 1853;
+pub(super) const t_P_PC_u8: TypeId = 1854;
+pub(super) const t_NppiRect: TypeId = 1855;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1856;
+pub(super) const t_NppiInterpolationMode: TypeId = 1857;
+pub(super) const t_NppiPoint32f: TypeId = 1858;
+pub(super) const t_NppiProfileData: TypeId = 1859;
+pub(super) const t_P_NppiProfileData: TypeId = 1860;
+pub(super) const t_P_P_i16: TypeId = 1861;
+pub(super) const t_P_PC_i16: TypeId = 1862;
+pub(super) const t_P_P_u16: TypeId = 1863;
+pub(super) const t_P_PC_u16: TypeId = 1864;
+pub(super) const t_P_P_i8: TypeId = 1865;
+pub(super) const t_P_PC_i8: TypeId = 1866;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1867;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1868;
+pub(super) const t_NppCmpOp: TypeId = 1869;
+pub(super) const t_NppiImageDescriptor: TypeId = 1870;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1871;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1872;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1873;
+pub(super) const t_NppiPoint: TypeId = 1874;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1875;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1876;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1877;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1878;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1879;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1880;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1881;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1882;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1883;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1884;
+pub(super) const t_P_NppiPoint32f: TypeId = 1885;
+pub(super) const t_NppiPoint64f: TypeId = 1886;
+pub(super) const t_P_NppiPoint64f: TypeId = 1887;
+pub(super) const t_NppRoundMode: TypeId = 1888;
+pub(super) const t_P_PC_i32: TypeId = 1889;
+pub(super) const t_NppiBorderType: TypeId = 1890;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1891;
+pub(super) const t_NppiMaskSize: TypeId = 1892;
+pub(super) const t_NppiNorm: TypeId = 1893;
+pub(super) const t_NppPointPolar: TypeId = 1894;
+pub(super) const t_P_NppPointPolar: TypeId = 1895;
+pub(super) const t_A3_u32: TypeId = 1896;
+pub(super) const t_NppiConnectedRegion: TypeId = 1897;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1898;
+pub(super) const t_NppDataType: TypeId = 1899;
+pub(super) const t_NppiChannels: TypeId = 1900;
+pub(super) const t_P_NppiSize: TypeId = 1901;
+pub(super) const t_P_NppiRect: TypeId = 1902;
+pub(super) const t_P_NppiPoint: TypeId = 1903;
+pub(super) const t_NppiHOGConfig: TypeId = 1904;
+pub(super) const t_PC_NppiPoint: TypeId = 1905;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1906;
+pub(super) const t_NppiAxis: TypeId = 1907;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1908;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1909;
+pub(super) const t_NppiColorSpace: TypeId = 1910;
+pub(super) const t_P_PC_Npp16f: TypeId = 1911;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1912;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1913;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1914;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1915;
+pub(super) const t_NppHintAlgorithm: TypeId = 1916;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1917;
+pub(super) const t_P_P_Npp16f: TypeId = 1918;
+pub(super) const t_A3_f64: TypeId = 1919;
+pub(super) const t_A2_A3_f64: TypeId = 1920;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1921;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1922;
+pub(super) const t_A3_A3_f64: TypeId = 1923;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1924;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1925;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1926;
+pub(super) const t_Npp64fc: TypeId = 1927;
+pub(super) const t_PC_Npp64fc: TypeId = 1928;
+pub(super) const t_P_Npp64fc: TypeId = 1929;
+pub(super) const t_Npp64sc: TypeId = 1930;
+pub(super) const t_PC_Npp64sc: TypeId = 1931;
+pub(super) const t_P_Npp64sc: TypeId = 1932;
+pub(super) const t_NppsZCType: TypeId = 1933;
+pub(super) const t_nvFatbinResult: TypeId = 1934;
+pub(super) const t_nvFatbinResult_status: TypeId = 1935;
+pub(super) const t_nvFatbinHandle: TypeId = 1936;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1937;
+pub(super) const t_nvJitLinkResult: TypeId = 1938;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1939;
+pub(super) const t_nvJitLinkHandle: TypeId = 1940;
+pub(super) const t_nvJitLinkInputType: TypeId = 1941;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1942;
+pub(super) const t_nvjpegStatus_t: TypeId = 1943;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1944;
+pub(super) const t_nvjpegHandle_t: TypeId = 1945;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1946;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1947;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1948;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1949;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1950;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1951;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1952;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1953;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1954;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1955;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1956;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1957;
+pub(super) const t_nvjpegBackend_t: TypeId = 1958;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1959;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1960;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1961;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1962;
+pub(super) const t_A4_P_u8: TypeId = 1963;
+pub(super) const t_A4_u64: TypeId = 1964;
+pub(super) const t_nvjpegImage_t: TypeId = 1965;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1966;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1967;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1968;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1969;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1970;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1971;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1972;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1973;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1974;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1975;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1976;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1977;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1978;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1979;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1980;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1981;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1982;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1983;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1984;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1985;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1986;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1987;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1988;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1989;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1990;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1991;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1992;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1993;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1994;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1995;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1996;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1997;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1998;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1999;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 2000;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 2001;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 2002;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 2003;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 2004;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 2005;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 2006;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 2007;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 2008;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 2009;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 2010;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 2011;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 2012;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 2013;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 2014;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 2015;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 2016;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 2017;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 2018;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 2019;
+pub(super) const t_A33_u32: TypeId = 2020;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 2021;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 2022;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 2023;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 2024;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 2025;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 2026;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 2027;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 2028;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 2029;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 2030;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 2031;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 2032;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 2033;
+pub(super) const t_nvmlReturn_t: TypeId = 2034;
+pub(super) const t_nvmlReturn_t_status: TypeId = 2035;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 2036;
+pub(super) const t_nvmlDevice_t: TypeId = 2037;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 2038;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 2039;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 2040;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 2041;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 2042;
+pub(super) const t_nvmlValueType_t: TypeId = 2043;
+pub(super) const t_nvmlValue_t: TypeId = 2044;
+pub(super) const t_nvmlFieldId: TypeId = 2045;
+pub(super) const t_nvmlFieldValue_t: TypeId = 2046;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 2047;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 2048;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 2049;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 2050;
+pub(super) const t_A32_char: TypeId = 2051;
+pub(super) const t_nvmlPciInfo_t: TypeId = 2052;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 2053;
+pub(super) const t_nvmlEnableState_t: TypeId = 2054;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 2055;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 2056;
+pub(super) const t_A5_u32: TypeId = 2057;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 2058;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 2059;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 2060;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 2061;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 2062;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 2063;
+pub(super) const t_nvmlAdaptiveClocking: TypeId = 2064;
+pub(super) const t_P_nvmlAdaptiveClocking: TypeId = 2065;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2066;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 2067;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 2068;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 2069;
+pub(super) const t_nvmlClockType_t: TypeId = 2070;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 2071;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 2072;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 2073;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 2074;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 2075;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 2076;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 2077;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 2078;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 2079;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 2080;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 2081;
+pub(super) const t_nvmlBrandType_t: TypeId = 2082;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 2083;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 2084;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 2085;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 2086;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 2087;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 2088;
+pub(super) const t_nvmlBusType_t: TypeId = 2089;
+pub(super) const t_P_nvmlBusType_t: TypeId = 2090;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 2091;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 2092;
+pub(super) const t_nvmlCapabilities_in4: TypeId = 2093;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 2094;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 2095;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 2096;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 2097;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 2098;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 2099;
+pub(super) const t_nvmlClockId_t: TypeId = 2100;
+pub(super) const t_nvmlPstates_t: TypeId = 2101;
+pub(super) const t_nvmlClockOffset_t: TypeId = 2102;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 2103;
+pub(super) const t_nvmlComputeMode_t: TypeId = 2104;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 2105;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 2106;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 2107;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 2108;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 2109;
+pub(super) const t_A32_u8: TypeId = 2110;
+pub(super) const t_A8192_u8: TypeId = 2111;
+pub(super) const t_A4096_u8: TypeId = 2112;
+pub(super) const t_nvmlCcCecReport: TypeId = 2113;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 2114;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 2115;
+pub(super) const t_A5120_u8: TypeId = 2116;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 2117;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 2118;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 2119;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 2120;
+pub(super) const t_nvmlMemory_t: TypeId = 2121;
+pub(super) const t_P_nvmlMemory_t: TypeId = 2122;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 2123;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 2124;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 2125;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 2126;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 2127;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 2128;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 2129;
+pub(super) const t_A2048_char: TypeId = 2130;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 2131;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 2132;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 2133;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 2134;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 2135;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 2136;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 2137;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 2138;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 2139;
+pub(super) const t_P_nvmlDevice_t: TypeId = 2140;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 2141;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 2142;
+pub(super) const t_nvmlDriverModel_t: TypeId = 2143;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 2144;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2145;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 2146;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 2147;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 2148;
+pub(super) const t_nvmlEncoderType_t: TypeId = 2149;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2150;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2151;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 2152;
+pub(super) const t_nvmlSessionFlags_in4: TypeId = 2153;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2154;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2155;
+pub(super) const t_nvmlFBCStats_t: TypeId = 2156;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 2157;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2158;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2159;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2160;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2161;
+pub(super) const t_nvmlFabricState: TypeId = 2162;
+pub(super) const t_nvmlFabricState_: TypeId = 2163;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2164;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2165;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 2166;
+pub(super) const t_nvmlFabricHealthSummary_: TypeId = 2167;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2168;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2169;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 2170;
+pub(super) const t_nvmlFabricCliqueType_: TypeId = 2171;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2172;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2173;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2174;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2175;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2176;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2177;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2178;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2179;
+pub(super) const t_A96_char: TypeId = 2180;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2181;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2182;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2183;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2184;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2185;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2186;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2187;
+pub(super) const t_nvmlLicenseExpiryStatus: TypeId = 2188;
+pub(super) const t_nvmlLicenseExpiryStatus_: TypeId = 2189;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2190;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2191;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2192;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2193;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2194;
+pub(super) const t_A41_char: TypeId = 2195;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 2196;
+pub(super) const t_nvmlUUIDType_t: TypeId = 2197;
+pub(super) const t_nvmlUUID_t: TypeId = 2198;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 2199;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2200;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2201;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 2202;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2203;
+pub(super) const t_nvmlInforomObject_t: TypeId = 2204;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 2205;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2206;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 2207;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 2208;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2209;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2210;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2211;
+pub(super) const t_nvmlMigMode: TypeId = 2212;
+pub(super) const t_P_nvmlMigMode: TypeId = 2213;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2214;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2215;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType: TypeId = 2216;
+pub(super) const t_nvmlNvlinkFirmwareUcodeType_: TypeId = 2217;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2218;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2219;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2220;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2221;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2222;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2223;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2224;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2225;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2226;
+pub(super) const t_nvmlNvlinkTelemetrySampleType_t: TypeId = 2227;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2228;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2229;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2230;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2231;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2232;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2233;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2234;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2235;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2236;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2237;
+pub(super) const t_A256_u8: TypeId = 2238;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2239;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2240;
+pub(super) const t_A4096_u32: TypeId = 2241;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2242;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2243;
+pub(super) const t_A23_u8: TypeId = 2244;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2245;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2246;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2247;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2248;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2249;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2250;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2251;
+pub(super) const t_nvmlPcieLinkMaxSpeed: TypeId = 2252;
+pub(super) const t_P_nvmlPcieLinkMaxSpeed: TypeId = 2253;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2254;
+pub(super) const t_nvmlPdi_t: TypeId = 2255;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2256;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2257;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2258;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2259;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2260;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2261;
+pub(super) const t_nvmlPowerMizerMode: TypeId = 2262;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2263;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2264;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2265;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2266;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2267;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2268;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2269;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2270;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2271;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2272;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2273;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2274;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2275;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2276;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2277;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2278;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2279;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2280;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2281;
+pub(super) const t_nvmlProcessMode_t: TypeId = 2282;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2283;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2284;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2285;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2286;
+pub(super) const t_nvmlSample_t: TypeId = 2287;
+pub(super) const t_P_nvmlSample_t: TypeId = 2288;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2289;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2290;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2291;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2292;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2293;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2294;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2295;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2296;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2297;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2298;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2299;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2300;
+pub(super) const t_nvmlTemperature_t: TypeId = 2301;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2302;
+pub(super) const t_nvmlThermalController_t: TypeId = 2303;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2304;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2305;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2306;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2307;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2308;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2309;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2310;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2311;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2312;
+pub(super) const t_nvmlUtilization_t: TypeId = 2313;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2314;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2315;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2316;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2317;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2318;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2319;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2320;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2321;
+pub(super) const t_A80_char: TypeId = 2322;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2323;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2324;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2325;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2326;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2327;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2328;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2329;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2330;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2331;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2332;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2333;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2334;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2335;
+pub(super) const t_nvmlVgpuSchedulerArr: TypeId = 2336;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2337;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2338;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2339;
+pub(super) const t_nvmlVgpuSchedulerEngine: TypeId = 2340;
+pub(super) const t_nvmlVgpuSchedulerPolicy: TypeId = 2341;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2342;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2343;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2344;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2345;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2346;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2347;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2348;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2349;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2350;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2351;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2352;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2353;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2354;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2355;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2356;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2357;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2358;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2359;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2360;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2361;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2362;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2363;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2364;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2365;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2366;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2367;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2368;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2369;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2370;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2371;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2372;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2373;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2374;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2375;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2376;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2377;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2378;
+pub(super) const t_nvmlPerfMetricsControllerType: TypeId = 2379;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2380;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2381;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2382;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2383;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2384;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2385;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2386;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2387;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2388;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2389;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2390;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2391;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2392;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2393;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2394;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2395;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2396;
+pub(super) const t_A496_u8: TypeId = 2397;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2398;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2399;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2400;
+pub(super) const t_nvmlEventSet_t: TypeId = 2401;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2402;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2403;
+pub(super) const t_nvmlFlags_in4: TypeId = 2404;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2405;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2406;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2407;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2408;
+pub(super) const t_nvmlNvLinkThreshold: TypeId = 2409;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2410;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2411;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2412;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2413;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2414;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2415;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2416;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2417;
+pub(super) const t_nvmlPowerScope: TypeId = 2418;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2419;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2420;
+pub(super) const t_nvmlRusdPoll_in4: TypeId = 2421;
+pub(super) const t_nvmlRusdPoll_in8: TypeId = 2422;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2423;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2424;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2425;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2426;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2427;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2428;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2429;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2430;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2431;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2432;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2433;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2434;
+pub(super) const t_A8_u32: TypeId = 2435;
+pub(super) const t_nvmlMask255_t: TypeId = 2436;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2437;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2438;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2439;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2440;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2441;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2442;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2443;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2444;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2445;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2446;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2447;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2448;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2449;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2450;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2451;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2452;
+pub(super) const t_nvmlGpuOperationalEventContextType_t: TypeId = 2453;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2454;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2455;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2456;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2457;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2458;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2459;
+pub(super) const t_nvmlEventData_t: TypeId = 2460;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2461;
+pub(super) const t_nvmlEventDataType_t: TypeId = 2462;
+pub(super) const t_nvmlOperationalEventAttributes_in4: TypeId = 2463;
+pub(super) const t_nvmlOperationalEventGroupAttributes_in4: TypeId = 2464;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2465;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2466;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2467;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2468;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2469;
+pub(super) const t_A6_u32: TypeId = 2470;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2471;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2472;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2473;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2474;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2475;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2476;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2477;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2478;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2479;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2480;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2481;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2482;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2483;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2484;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2485;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2486;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2487;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2488;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2489;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2490;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2491;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2492;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2493;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2494;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2495;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2496;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2497;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2498;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2499;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2500;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2501;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2502;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2503;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2504;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2505;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2506;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2507;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2508;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2509;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2510;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2511;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2512;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2513;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2514;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2515;
+pub(super) const t_nvmlSystemEventTypes_in4: TypeId = 2516;
+pub(super) const t_nvmlSystemEventTypes_in8: TypeId = 2517;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2518;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2519;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2520;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2521;
+pub(super) const t_nvmlCPERType_t_in4: TypeId = 2522;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2523;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2524;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2525;
+pub(super) const t_nvmlCcCpuCaps: TypeId = 2526;
+pub(super) const t_nvmlCcGpusCaps: TypeId = 2527;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2528;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2529;
+pub(super) const t_nvmlCcAccepting: TypeId = 2530;
+pub(super) const t_P_nvmlCcAccepting: TypeId = 2531;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2532;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2533;
+pub(super) const t_nvmlCcEnvironment: TypeId = 2534;
+pub(super) const t_nvmlCcFeature: TypeId = 2535;
+pub(super) const t_nvmlCcDevToolsMode: TypeId = 2536;
+pub(super) const t_nvmlCcMultiGpu: TypeId = 2537;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2538;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2539;
+pub(super) const t_nvmlCcTdispState: TypeId = 2540;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2541;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2542;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2543;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2544;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2545;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2546;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2547;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2548;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2549;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2550;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2551;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2552;
+pub(super) const t_nvmlUnit_t: TypeId = 2553;
+pub(super) const t_nvmlFanState_t: TypeId = 2554;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2555;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2556;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2557;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2558;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2559;
+pub(super) const t_nvmlLedColor_t: TypeId = 2560;
+pub(super) const t_nvmlLedState_t: TypeId = 2561;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2562;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2563;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2564;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2565;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2566;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2567;
+pub(super) const t_nvmlLicenseState: TypeId = 2568;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2569;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2570;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2571;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2572;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2573;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2574;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2575;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2576;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2577;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2578;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2579;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2580;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2581;
+pub(super) const t_nvrtcResult: TypeId = 2582;
+pub(super) const t_nvrtcResult_status: TypeId = 2583;
+pub(super) const t_nvrtcProgram: TypeId = 2584;
+pub(super) const t_P_nvrtcProgram: TypeId = 2585;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2586;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2587;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2588;
+pub(super) const t_nvshmem_team_t: TypeId = 2589;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2590;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2591;
+pub(super) const t_A48_char: TypeId = 2592;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2593;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2594;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2595;
+pub(super) const t_P_nvshmem_team_t: TypeId = 2596;
+pub(super) const t_A124_char: TypeId = 2597;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2598;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2599;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2600;
+pub(super) const t_A92_char: TypeId = 2601;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2602;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2603;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2604;
+pub(super) const t_nvshmemi_version_t: TypeId = 2605;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2606;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2607;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2608;
+pub(super) const t_flags_in4: TypeId = 2609;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2610;
+pub(super) const t_A60_char: TypeId = 2611;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2612;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2613;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2614;
+pub(super) const t_nvtiffStatus_t: TypeId = 2615;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2616;
+pub(super) const t_nvtiffStream_t: TypeId = 2617;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2618;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2619;
+pub(super) const t_nvtiffImage_t: TypeId = 2620;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2621;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2622;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2623;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2624;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2625;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2626;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2627;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2628;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2629;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2630;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2631;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2632;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2633;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2634;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2635;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2636;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2637;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2638;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2639;
+pub(super) const t_nvtiffCompression_t: TypeId = 2640;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2641;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2642;
+pub(super) const t_A16_u16: TypeId = 2643;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2644;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2645;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2646;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2647;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2648;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2649;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2650;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2651;
+pub(super) const t_nvtiffVariant_t: TypeId = 2652;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2653;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2654;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2655;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2656;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2657;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2658;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2659;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2660;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2661;
+pub(super) const t_open_flags_in4: TypeId = 2662;
+pub(super) const t_mmap_prot_in4: TypeId = 2663;
+pub(super) const t_mmap_flags_in4: TypeId = 2664;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -5594,6 +5598,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaStreamUpdateCaptureDependenciesFlags", bytes: 4, number: 0, values: &[(0, "cudaStreamAddCaptureDependencies"), (1, "cudaStreamSetCaptureDependencies")] },
     EnumRow { name: "cudaEventWaitFlags", bytes: 4, number: 0, values: &[(0, "cudaEventWaitDefault"), (1, "cudaEventWaitExternal")] },
     EnumRow { name: "cudaUserObjectFlags", bytes: 4, number: 0, values: &[(1, "cudaUserObjectNoDestructorSync")] },
+    EnumRow { name: "c10DeviceType", bytes: 1, number: 0, values: &[(0, "CPU"), (1, "CUDA"), (2, "MKLDNN"), (3, "OPENGL"), (4, "OPENCL"), (5, "IDEEP"), (6, "HIP"), (7, "FPGA"), (8, "MAIA"), (9, "XLA"), (10, "Vulkan"), (11, "Metal"), (12, "XPU"), (13, "MPS"), (14, "Meta"), (15, "HPU"), (16, "VE"), (17, "Lazy"), (18, "IPU"), (19, "MTIA"), (20, "PrivateUse1")] },
     EnumRow { name: "cublasStatus_t", bytes: 4, number: 0, values: &[(0, "CUBLAS_STATUS_SUCCESS"), (1, "CUBLAS_STATUS_NOT_INITIALIZED"), (3, "CUBLAS_STATUS_ALLOC_FAILED"), (7, "CUBLAS_STATUS_INVALID_VALUE"), (8, "CUBLAS_STATUS_ARCH_MISMATCH"), (11, "CUBLAS_STATUS_MAPPING_ERROR"), (13, "CUBLAS_STATUS_EXECUTION_FAILED"), (14, "CUBLAS_STATUS_INTERNAL_ERROR"), (15, "CUBLAS_STATUS_NOT_SUPPORTED"), (16, "CUBLAS_STATUS_LICENSE_ERROR")] },
     EnumRow { name: "cudaDataType", bytes: 4, number: 0, values: &[(0, "CUDA_R_32F"), (1, "CUDA_R_64F"), (2, "CUDA_R_16F"), (3, "CUDA_R_8I"), (4, "CUDA_C_32F"), (5, "CUDA_C_64F"), (6, "CUDA_C_16F"), (7, "CUDA_C_8I"), (8, "CUDA_R_8U"), (9, "CUDA_C_8U"), (10, "CUDA_R_32I"), (11, "CUDA_C_32I"), (12, "CUDA_R_32U"), (13, "CUDA_C_32U"), (14, "CUDA_R_16BF"), (15, "CUDA_C_16BF"), (16, "CUDA_R_4I"), (17, "CUDA_C_4I"), (18, "CUDA_R_4U"), (19, "CUDA_C_4U"), (20, "CUDA_R_16I"), (21, "CUDA_C_16I"), (22, "CUDA_R_16U"), (23, "CUDA_C_16U"), (24, "CUDA_R_64I"), (25, "CUDA_C_64I"), (26, "CUDA_R_64U"), (27, "CUDA_C_64U"), (28, "CUDA_R_8F_E4M3"), (28, "CUDA_R_8F_UE4M3"), (29, "CUDA_R_8F_E5M2"), (30, "CUDA_R_8F_UE8M0"), (31, "CUDA_R_6F_E2M3"), (32, "CUDA_R_6F_E3M2"), (33, "CUDA_R_4F_E2M1"), (34, "CUDA_R_8F_UE5M3")] },
     EnumRow { name: "cublasSideMode_t", bytes: 4, number: 0, values: &[(0, "CUBLAS_SIDE_LEFT"), (1, "CUBLAS_SIDE_RIGHT")] },
@@ -6411,6 +6416,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.fence", since: 0, until: 12090, size: 8, fields: &[d("value", t_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.nvSciSync", since: 0, until: 12090, size: 8, fields: &[d("fence", t_P_void, 0, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.keyedMutex", since: 0, until: 12090, size: 16, fields: &[d("key", t_u64, 0, One), d("timeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "c10Device", since: 0, until: NOW, size: 2, fields: &[d("type", t_c10DeviceType, 0, One), d("index", t_i8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "float2", since: 0, until: NOW, size: 8, fields: &[d("x", t_f32, 0, One), d("y", t_f32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "double2", since: 0, until: NOW, size: 16, fields: &[d("x", t_f64, 0, One), d("y", t_f64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cublasLtMatmulAlgo_t", since: 0, until: NOW, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
@@ -7052,39 +7058,39 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 10), (5, 10), (6, 10), (7, 10), (8, 10), (9, 776), (10, 624), (11, 778), (12, 777), (13, 10), (14, 24), (15, 24)] },
     Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 778), (3, 778), (4, 778), (5, 777), (6, 778), (7, 777), (8, 778)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 986), (5, 987), (6, 984), (7, 978), (8, 86), (9, 979), (10, 24), (11, 618), (12, 5), (13, 464), (14, 552), (15, 985), (16, 86), (18, 86), (20, 531), (21, 980), (22, 260), (23, 981), (24, 279), (25, 982), (26, 10), (27, 983)] },
-    Tag { name: "cublasComplex", rows: &[(4, 986), (5, 987)] },
+    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 988), (5, 989), (6, 986), (7, 980), (8, 86), (9, 981), (10, 24), (11, 618), (12, 5), (13, 464), (14, 552), (15, 987), (16, 86), (18, 86), (20, 531), (21, 982), (22, 260), (23, 983), (24, 279), (25, 984), (26, 10), (27, 985)] },
+    Tag { name: "cublasComplex", rows: &[(4, 988), (5, 989)] },
     Tag { name: "cublasComputeType_t", rows: &[(64, 532), (65, 532), (68, 155), (69, 155), (70, 551), (71, 551), (72, 24), (73, 24), (74, 155), (75, 155), (77, 155), (78, 155), (79, 551)] },
-    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 1010), (1, 1008), (2, 1013), (3, 24), (4, 24), (5, 61)] },
-    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 1037), (2, 5), (3, 24), (4, 24), (5, 24), (6, 1038), (7, 24), (8, 24), (9, 24), (10, 24), (11, 1040), (12, 1041), (13, 1039), (14, 24), (15, 1042), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
-    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 1038), (2, 24), (3, 1037), (4, 5), (5, 5), (6, 1039), (7, 260), (8, 260)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 1004), (1, 977), (2, 1051), (3, 991), (4, 991), (5, 991), (6, 994), (7, 1041), (8, 61), (10, 279), (11, 61), (12, 279), (13, 279), (14, 279), (15, 24), (17, 61), (18, 61), (19, 61), (20, 61), (21, 61), (22, 977), (23, 61), (24, 61), (25, 530), (26, 977), (27, 24), (28, 24), (29, 61), (30, 61), (31, 1052), (32, 1052), (33, 1052), (34, 1052), (35, 1052), (36, 61), (37, 1052), (38, 1028), (39, 279), (40, 279), (41, 1053)] },
-    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 1056), (1, 10), (2, 5), (3, 1037), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 155), (10, 1040), (11, 1041), (12, 1042), (13, 5), (14, 5), (15, 5)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 977), (1, 1058), (2, 10), (3, 10), (4, 279), (5, 24), (6, 279), (7, 279), (8, 1059), (9, 61), (10, 61), (11, 61), (12, 1060), (13, 1060)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 977), (1, 1051), (2, 991), (3, 991)] },
-    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 991), (1, 991), (2, 1004), (3, 1093), (4, 24), (5, 1094), (6, 61), (7, 279), (8, 977), (9, 61), (10, 279), (11, 279), (12, 977), (13, 61), (14, 61), (15, 1095), (16, 61), (17, 1095), (18, 61), (19, 1095), (20, 61), (21, 1095), (22, 61), (23, 1095), (24, 61), (25, 61), (26, 1095), (27, 977), (28, 1096)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 1012), (1, 1010), (2, 1015), (3, 24), (4, 24), (5, 61)] },
+    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 1039), (2, 5), (3, 24), (4, 24), (5, 24), (6, 1040), (7, 24), (8, 24), (9, 24), (10, 24), (11, 1042), (12, 1043), (13, 1041), (14, 24), (15, 1044), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
+    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 1040), (2, 24), (3, 1039), (4, 5), (5, 5), (6, 1041), (7, 260), (8, 260)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 1006), (1, 979), (2, 1053), (3, 993), (4, 993), (5, 993), (6, 996), (7, 1043), (8, 61), (10, 279), (11, 61), (12, 279), (13, 279), (14, 279), (15, 24), (17, 61), (18, 61), (19, 61), (20, 61), (21, 61), (22, 979), (23, 61), (24, 61), (25, 530), (26, 979), (27, 24), (28, 24), (29, 61), (30, 61), (31, 1054), (32, 1054), (33, 1054), (34, 1054), (35, 1054), (36, 61), (37, 1054), (38, 1030), (39, 279), (40, 279), (41, 1055)] },
+    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 1058), (1, 10), (2, 5), (3, 1039), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 155), (10, 1042), (11, 1043), (12, 1044), (13, 5), (14, 5), (15, 5)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 979), (1, 1060), (2, 10), (3, 10), (4, 279), (5, 24), (6, 279), (7, 279), (8, 1061), (9, 61), (10, 61), (11, 61), (12, 1062), (13, 1062)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 979), (1, 1053), (2, 993), (3, 993)] },
+    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 993), (1, 993), (2, 1006), (3, 1095), (4, 24), (5, 1096), (6, 61), (7, 279), (8, 979), (9, 61), (10, 279), (11, 279), (12, 979), (13, 61), (14, 61), (15, 1097), (16, 61), (17, 1097), (18, 61), (19, 1097), (20, 61), (21, 1097), (22, 61), (23, 1097), (24, 61), (25, 61), (26, 1097), (27, 979), (28, 1098)] },
     Tag { name: "cudnnScalar", rows: &[(0, 155), (1, 551), (2, 155), (3, 155), (4, 155), (5, 155), (6, 155), (7, 155), (8, 155), (9, 155), (10, 155), (12, 155), (13, 155)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1100), (1, 1103), (2, 63), (3, 279), (4, 155), (5, 551), (6, 61), (7, 1109), (8, 1110), (9, 1111), (10, 1112), (11, 1113), (12, 1114), (13, 1107), (14, 1115), (15, 1105), (16, 1116), (17, 1117), (18, 1118), (19, 1119), (20, 1120), (21, 1121), (22, 1122), (23, 24), (24, 39), (25, 1123), (26, 1124), (27, 1125), (28, 1126), (29, 1127), (30, 1128), (31, 1129), (32, 1130), (33, 1131)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1102), (1, 1105), (2, 63), (3, 279), (4, 155), (5, 551), (6, 61), (7, 1111), (8, 1112), (9, 1113), (10, 1114), (11, 1115), (12, 1116), (13, 1109), (14, 1117), (15, 1107), (16, 1118), (17, 1119), (18, 1120), (19, 1121), (20, 1122), (21, 1123), (22, 1124), (23, 24), (24, 39), (25, 1125), (26, 1126), (27, 1127), (28, 1128), (29, 1129), (30, 1130), (31, 1131), (32, 1132), (33, 1133)] },
     Tag { name: "cudnnDataType_t", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 24), (6, 86), (9, 552), (10, 279), (11, 63)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1269), (1, 1270), (2, 1271), (3, 1272), (4, 1273), (5, 24), (6, 551), (7, 1274), (8, 551), (9, 551), (10, 279), (11, 24), (12, 279), (13, 24), (14, 24), (15, 24), (16, 1275), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1276)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 618), (10, 279), (13, 1282), (17, 24), (19, 1283), (24, 24)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1311), (1, 1311), (2, 1311), (3, 24), (4, 1311), (5, 24), (6, 24), (7, 551), (8, 1312), (9, 551), (10, 551), (11, 279), (12, 24), (13, 279), (14, 24), (15, 24), (16, 24), (17, 1311), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 618), (10, 279), (12, 1282), (16, 24), (18, 1283)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1368)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1271), (1, 1272), (2, 1273), (3, 1274), (4, 1275), (5, 24), (6, 551), (7, 1276), (8, 551), (9, 551), (10, 279), (11, 24), (12, 279), (13, 24), (14, 24), (15, 24), (16, 1277), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1278)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 618), (10, 279), (13, 1284), (17, 24), (19, 1285), (24, 24)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1313), (1, 1313), (2, 1313), (3, 24), (4, 1313), (5, 24), (6, 24), (7, 551), (8, 1314), (9, 551), (10, 551), (11, 279), (12, 24), (13, 279), (14, 24), (15, 24), (16, 24), (17, 1313), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 279), (2, 24), (3, 618), (10, 279), (12, 1284), (16, 24), (18, 1285)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1370)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cusparseVectorScalar", rows: &[(0, 155), (1, 551), (2, 155), (4, 986), (5, 987), (6, 986), (14, 155), (15, 986)] },
-    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 986), (5, 987), (8, 86), (10, 24), (12, 5), (14, 552), (20, 531), (22, 260), (24, 279), (26, 10)] },
-    Tag { name: "cusparseApiParam_t", rows: &[(0, 1543), (2, 61)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1589), (1, 1588), (2, 1617), (3, 1618)] },
+    Tag { name: "cusparseVectorScalar", rows: &[(0, 155), (1, 551), (2, 155), (4, 988), (5, 989), (6, 988), (14, 155), (15, 988)] },
+    Tag { name: "cudaDataType", rows: &[(0, 155), (1, 551), (2, 532), (3, 530), (4, 988), (5, 989), (8, 86), (10, 24), (12, 5), (14, 552), (20, 531), (22, 260), (24, 279), (26, 10)] },
+    Tag { name: "cusparseApiParam_t", rows: &[(0, 1545), (2, 61)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1591), (1, 1590), (2, 1619), (3, 1620)] },
     Tag { name: "cusparseSpMatPointers", rows: &[(1, 1), (2, 2), (3, 0), (5, 3), (6, 5), (7, 4)] },
     Tag { name: "cusparseSpMatSizes", rows: &[(1, 1), (2, 2), (3, 0), (5, 3), (6, 5), (7, 4)] },
     Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 279)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1669), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 155), (2, 155), (3, 24), (4, 155), (5, 24), (6, 24), (7, 279), (8, 61), (9, 61), (10, 1676), (11, 1676), (12, 1676), (13, 1676), (14, 1676), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
-    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 977), (2, 155), (3, 155), (14, 24)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1671), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 155), (2, 155), (3, 24), (4, 155), (5, 24), (6, 24), (7, 279), (8, 61), (9, 61), (10, 1678), (11, 1678), (12, 1678), (13, 1678), (14, 1678), (15, 61), (16, 61), (17, 61), (18, 61), (19, 61)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 979), (2, 155), (3, 155), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 10)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1721), (1, 1722), (2, 24), (3, 1697), (4, 24), (5, 1698)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1723), (1, 1724), (2, 24), (3, 1699), (4, 24), (5, 1700)] },
     Tag { name: "ncclDataType_t", rows: &[(0, 530), (1, 86), (2, 24), (3, 5), (4, 279), (5, 10), (6, 532), (7, 155), (8, 551), (9, 552), (10, 86), (11, 86)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },

@@ -64,7 +64,7 @@ pub fn apply(state: &mut ProcessState, row: &Row<'_>, described: Described, call
                 }
             }
             Effect::KeepsLogs { of, keys, values } => logs::remember(state, &walk, row, of, keys, values),
-            Effect::TellsLogs(_) => {}
+            Effect::TellsLogs(_) | Effect::Pool { .. } => {}
             Effect::Frees(n) => {
                 if let Some(address) = raw(&walk, row, n) {
                     state.allocations.remove(address, call.start_ns);

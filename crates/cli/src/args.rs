@@ -6,8 +6,8 @@ use crate::text_args::TextArgs;
 use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    CaptureRange, DriverChoice, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Python, Result,
-    StackSize, Stacks, TraceOptions, Window,
+    CaptureRange, DriverChoice, Error, FlightRecorderSize, Gpus, InjectRule, MemoryLimit, OutputFormat, OverflowPolicy,
+    Python, Result, StackSize, Stacks, TraceOptions, Window,
 };
 use cutap_cudest::Survey;
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
@@ -271,6 +271,33 @@ impl InjectArgs {
     }
 }
 
+/// What a program may have of the GPUs.
+#[derive(Debug, Args)]
+pub struct LimitArgs {
+    /// At most so much memory of each GPU, over all processes: 2GiB, 2GiB@0 (help limit)
+    #[arg(long, value_name = "SIZE[@DEVICE]", help_heading = heading::PROGRAM, hide = true)]
+    limit_memory: Vec<String>,
+    /// Count the memory of all runs with this folder together
+    #[arg(long, value_name = "DIR", requires = "limit_memory", help_heading = heading::PROGRAM, hide = true)]
+    accounts: Option<PathBuf>,
+    /// Show the program these GPUs only, by their numbers: 0,2
+    #[arg(long, value_name = "LIST", help_heading = heading::PROGRAM, hide = true)]
+    gpus: Option<String>,
+}
+
+impl LimitArgs {
+    /// The limits, or what is wrong with one.
+    fn limits(&self) -> Result<Vec<MemoryLimit>> {
+        let limits = self.limit_memory.iter().map(|text| MemoryLimit::parse(text)).collect::<Result<Vec<_>>>()?;
+        MemoryLimit::check(&limits).map(|()| limits)
+    }
+
+    /// Variables of the program.
+    fn variables(&self) -> Result<Vec<(OsString, Option<OsString>)>> {
+        self.gpus.as_ref().map_or(Ok(Vec::new()), |text| Gpus::parse(text)?.variables())
+    }
+}
+
 /// A program and how it is started.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
@@ -285,6 +312,8 @@ pub struct ProgramArgs {
     hooks: HookArgs,
     #[command(flatten)]
     inject: InjectArgs,
+    #[command(flatten)]
+    limit: LimitArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
@@ -301,7 +330,8 @@ impl ProgramArgs {
         self.strace.check()?;
         refuse_recording(self.program())?;
         let silent = self.strace.quiet;
-        let environment = self.strace.environment.into_iter().map(variable).collect();
+        let mut environment = self.limit.variables()?;
+        environment.extend(self.strace.environment.into_iter().map(variable));
         let mut words = self.program.into_iter();
         Ok(TraceOptions {
             program: words.next().unwrap_or_default(),
@@ -311,6 +341,8 @@ impl ProgramArgs {
             hooks: self.hooks.hooks,
             injected: self.inject.rules()?,
             seed: self.inject.seed.unwrap_or(1),
+            limits: self.limit.limits()?,
+            accounts: self.limit.accounts,
             silent,
             environment,
             ..TraceOptions::default()

@@ -5,7 +5,9 @@ use crate::embedded::LIBRARIES;
 use cutap_collect::{OutputFormat, Result, TraceOptions};
 
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("hooks", |hooks| hooks.required_unless_present_any(["inject", "sim", "cudest"])))]
+#[command(mut_arg("hooks", |hooks| hooks.required_unless_present_any(["inject", "sim", "cudest", "limit_memory", "gpus"])))]
+#[command(mut_arg("limit_memory", |limit| limit.hide(false)), mut_arg("accounts", |accounts| accounts.hide(false)))]
+#[command(mut_arg("gpus", |gpus| gpus.hide(false)))]
 pub struct Run {
     #[command(flatten)]
     program: ProgramArgs,

@@ -1,0 +1,79 @@
+//! Memory of graphs. A graph takes what its nodes need when it runs, and the driver keeps it for the next one.
+
+use crate::account::{Device, Mark, refuse, units};
+use crate::hook::Hooked;
+use crate::ledger::{self, Space};
+use crate::{config, driver, pools};
+use core::sync::atomic::Ordering;
+use cutap_wire::accounts::UNIT;
+use cutap_wire::limited::Row;
+
+fn add(graph: u64, bytes: u64) {
+    if let Some(entry) = ledger::find_or_insert(Space::Graph, graph, 0) {
+        entry.units.fetch_add(units(bytes), Ordering::AcqRel);
+    }
+}
+
+/// After memory was taken in a captured stream.
+pub fn add_captured(stream: u64, bytes: u64) {
+    driver::captured_graph(stream).iter().for_each(|graph| add(*graph, bytes));
+}
+
+/// After a node that takes memory was added.
+pub fn added(hooked: &Hooked) {
+    let place = config::head().map(|head| head.places.node[0] as usize);
+    if let Some(bytes) = place.filter(|_| hooked.result() == 0).and_then(|place| hooked.read::<u64>(4, place)) {
+        add(hooked.argument(1), bytes);
+    }
+}
+
+/// After a node of any kind was added.
+pub fn added_any(hooked: &Hooked) {
+    let Some(head) = config::head().filter(|_| hooked.result() == 0) else { return };
+    let Some(parameters) = hooked.index(c"nodeParams") else { return };
+    let [_, kind, bytes] = head.places.node;
+    if hooked.read::<u32>(parameters, kind as usize) == Some(head.numbers.memory_node)
+        && let Some(bytes) = hooked.read::<u64>(parameters, bytes as usize)
+    {
+        add(hooked.argument(1), bytes);
+    }
+}
+
+/// After a graph was copied, or one was made that can run.
+pub fn copied(hooked: &Hooked, to: Space) {
+    let graph = ledger::find(Space::Graph, hooked.argument(1)).filter(|_| hooked.result() == 0);
+    if let (Some(graph), Some(copy)) = (graph, hooked.read::<u64>(0, 0)) {
+        ledger::insert(to, copy, graph.units.load(Ordering::Acquire), 0, 0);
+    }
+}
+
+/// Before a graph ends.
+pub fn ends(hooked: &Hooked) {
+    for space in [Space::Graph, Space::Executable] {
+        if let Some(entry) = ledger::find(space, hooked.argument(0)) {
+            entry.remove();
+        }
+    }
+}
+
+/// Before a graph runs. Memory of graphs that ran before is used again.
+pub fn runs(hooked: &Hooked, row: &Row) {
+    let Some(graph) = ledger::find(Space::Executable, hooked.argument(0)) else { return };
+    let Some(device) = Device::current() else { return };
+    let Some(entry) = ledger::find_or_insert(Space::GraphPool, device.number, device.number) else { return };
+    let wanted = graph.units.load(Ordering::Acquire);
+    let more = wanted.saturating_sub(entry.units.load(Ordering::Acquire));
+    match device.take(more) {
+        Some(Err(sum)) => refuse(hooked, row, device, wanted * UNIT, sum),
+        Some(Ok(())) => {
+            entry.units.fetch_add(more, Ordering::AcqRel);
+            hooked.set_mark(Mark { units: 0, device: device.number }.word());
+        }
+        None => {}
+    }
+}
+
+/// After it, and after the memory of graphs was trimmed.
+pub fn settle(device: u64) {
+    ledger::find(Space::GraphPool, device).iter().for_each(|entry| pools::settle(entry));
+}

@@ -1,0 +1,101 @@
+//! Pools: counted is what a pool has of its device, as the driver says, not what is in use of it.
+
+use crate::account::{Device, Mark, refuse, units};
+use crate::hook::Hooked;
+use crate::ledger::{self, Entry, Space};
+use crate::{driver, graphs, linear};
+use core::sync::atomic::{AtomicBool, Ordering};
+use cutap_wire::limited::Row;
+
+/// Something was freed since pools were asked.
+static FREED: AtomicBool = AtomicBool::new(false);
+
+/// Before a call that takes memory of a pool. None: that of the device.
+pub fn takes(hooked: &Hooked, row: &Row, pool: Option<u64>, stream: u64) {
+    let bytes = hooked.argument(1);
+    if driver::captured_graph(stream).is_some() || bytes == 0 {
+        return;
+    }
+    let Some(device) = Device::current() else { return };
+    let Some(pool) = pool.or_else(|| driver::pool(device.number)) else { return };
+    let Some(entry) = ledger::find_or_insert(Space::Pool, pool, device.number) else { return };
+    let Some([has, used]) = driver::pool_bytes(pool) else { return };
+    let more = units(used.saturating_add(bytes).saturating_sub(has));
+    // The pool itself may be emptied for this: then it has to grow by more.
+    match device.take(more) {
+        Some(Err(sum)) => refuse(hooked, row, device, bytes, sum),
+        Some(Ok(())) => {
+            entry.units.fetch_add(more, Ordering::AcqRel);
+            hooked.set_mark(Mark { units: pool & 0xffff_ffff_ffff, device: device.number }.word());
+        }
+        None => {}
+    }
+}
+
+/// After it.
+pub fn taken(hooked: &Hooked, stream: u64) {
+    let Some(mark) = Mark::of_word(hooked.mark()) else {
+        if hooked.result() == 0 {
+            graphs::add_captured(stream, hooked.argument(1));
+        }
+        return;
+    };
+    if let Some(entry) = ledger::find(Space::Pool, mark.units) {
+        settle(entry);
+        give_back_excess(entry);
+    }
+}
+
+/// A pool takes memory in large steps. If the last one went above the limit, what it does not need is given back.
+fn give_back_excess(entry: &Entry) {
+    let Some(device) = Device::numbered(entry.device.load(Ordering::Acquire)) else { return };
+    if device.sum() > device.limit
+        && let Some([_, used]) = driver::pool_bytes(entry.value())
+    {
+        driver::trim(entry.value(), used);
+        settle(entry);
+    }
+}
+
+/// Counts what a pool has now.
+pub fn settle(entry: &Entry) {
+    let is_of_graphs = entry.is_of(Space::GraphPool);
+    let number = entry.device.load(Ordering::Acquire);
+    let bytes = if is_of_graphs { driver::graph_bytes(number) } else { driver::pool_bytes(entry.value()) };
+    let now = bytes.map_or(0, |[has, _]| units(has));
+    let before = entry.units.swap(now, Ordering::AcqRel);
+    let Some(device) = Device::numbered(number) else { return };
+    match now.checked_sub(before) {
+        Some(0) => {}
+        Some(more) => device.take_anyhow(more),
+        None => device.give(before - now),
+    }
+}
+
+/// Counts what all pools have.
+pub fn settle_all() {
+    FREED.store(false, Ordering::Release);
+    for space in [Space::Pool, Space::GraphPool] {
+        ledger::each(space).for_each(settle);
+    }
+}
+
+/// Before memory of a pool is given back in the order of a stream: it may be other memory, too.
+pub fn gives(hooked: &Hooked) {
+    linear::gives(hooked, Space::Address);
+}
+
+/// After it. The pool has it until the program waits.
+pub fn given(hooked: &Hooked) {
+    if Mark::of_word(hooked.mark()).is_some() {
+        linear::given(hooked, Space::Address);
+    }
+    FREED.store(true, Ordering::Release);
+}
+
+/// After the program has waited.
+pub fn waited() {
+    if FREED.load(Ordering::Acquire) {
+        settle_all();
+    }
+}

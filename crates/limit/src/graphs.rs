@@ -56,15 +56,21 @@ pub fn ends(hooked: &Hooked) {
     }
 }
 
-/// Before a graph runs. Memory of graphs that ran before is used again.
+/// Before a graph runs. It may use memory of other graphs that ended.
 pub fn runs(hooked: &Hooked, row: &Row) {
     let Some(graph) = ledger::find(Space::Executable, hooked.argument(0)) else { return };
     let Some(device) = Device::current() else { return };
     let Some(entry) = ledger::find_or_insert(Space::GraphPool, device.number, device.number) else { return };
     let wanted = graph.units.load(Ordering::Acquire);
-    let more = wanted.saturating_sub(entry.units.load(Ordering::Acquire));
+    let Some([has, used]) = driver::graph_bytes(device.number) else { return };
+    // What a graph has once, the device keeps for it. Until it has run, its device field is 0.
+    let is_new = graph.device.swap(1, Ordering::AcqRel) == 0;
+    let more = if is_new { wanted.saturating_sub(units(has.saturating_sub(used))) } else { 0 };
     match device.take(more) {
-        Some(Err(sum)) => refuse(hooked, row, device, wanted * UNIT, sum),
+        Some(Err(sum)) => {
+            graph.device.store(0, Ordering::Release);
+            refuse(hooked, row, device, wanted * UNIT, sum);
+        }
         Some(Ok(())) => {
             entry.units.fetch_add(more, Ordering::AcqRel);
             hooked.set_mark(Mark { units: 0, device: device.number }.word());

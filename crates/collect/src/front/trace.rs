@@ -10,6 +10,7 @@ use crate::front::run::Run;
 use crate::front::supervisor::ready;
 use crate::front::trace_options::TraceOptions;
 use crate::hooks;
+use crate::limit;
 use crate::options::driver_choice::DriverChoice;
 use crate::output::previous::Previous;
 use crate::run_dir::control::{self, Page};
@@ -30,6 +31,9 @@ use std::path::PathBuf;
 /// The hook libraries behind `--inject` and `--limit-memory`. They are unpacked before the run directory names them.
 fn put_own_hooks_first(embedded: Embedded, options: &TraceOptions, hooks: &mut hooks::Hooks) -> Result<()> {
     let (inject, limit) = (!options.injected.is_empty(), !options.limits.is_empty());
+    if inject && limit {
+        limit::check_room(options.injected.iter().map(|rule| rule.functions.len()).sum())?;
+    }
     if inject || limit {
         let wanted = Wanted { driver: DriverChoice::Installed, gpu_time: false, inject, limit };
         let unpacked = unpack(embedded, wanted)?;

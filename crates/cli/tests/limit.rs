@@ -58,6 +58,11 @@ def count():
     number = ctypes.c_int()
     driver.cuInit(0)
     return driver.cuDeviceGetCount(ctypes.byref(number)), number.value
+def place(name):
+    at = ctypes.cast(getattr(driver, name), ctypes.c_void_p).value
+    for line in open('/proc/self/maps'):
+        first, last = [int(word, 16) for word in line.split()[0].split('-')]
+        if first <= at < last: return line.split('/')[-1].strip()
 def exec(words):
     os.execv(sys.executable, [sys.executable, sys.argv[0], words.replace('+', ',').replace('_', ' ')])
 def die():
@@ -219,6 +224,17 @@ for line in lines():",
     let script = folder.program("storm.py", killer.as_bytes());
     let ended = cutap(&["run", "--sim", "-q"]).args(LIMIT).arg("--").arg("python3").arg(script).arg("storm").output();
     assert_eq!(out(&ended.unwrap()), "begin 0\nfree (100, 100)\ntake 0\n");
+}
+
+/// Functions that are not counted cost nothing.
+#[test]
+fn other_functions_keep_their_address() {
+    let folder = Folder::new("limit-address");
+    let words = "place cuLaunchKernel,place cuMemcpyHtoD_v2,place cuCtxGetCurrent,place cuMemAlloc_v2";
+    assert_eq!(
+        out(&done(&folder, &LIMIT, words)),
+        "place libcuda.so.1\nplace libcuda.so.1\nplace libcuda.so.1\nplace libcutap_preload.so\n"
+    );
 }
 
 /// 32 threads take and give: the sum is never above the limit, and nothing is lost.

@@ -43,12 +43,12 @@ impl Device {
     /// The device with this number in this process.
     pub fn numbered(number: u64) -> Option<Device> {
         let place = KEYS.get(number as usize)?;
-        let mut known = place.load(Ordering::Acquire);
-        if known == 0 {
-            known = key(driver::uuid(number)?);
-            place.store(known, Ordering::Release);
+        let mut device_key = place.load(Ordering::Acquire);
+        if device_key == 0 {
+            device_key = key(driver::uuid(number)?);
+            place.store(device_key, Ordering::Release);
         }
-        Some(Device { number, index: config::accounts()?.device(known)?, limit: limit(Some(number))? })
+        Some(Device { number, index: config::accounts()?.device(device_key)?, limit: limit(Some(number))? })
     }
 
     /// That of the current context.
@@ -59,7 +59,7 @@ impl Device {
     /// The one with this UUID, which the process may not have used yet.
     pub fn with_uuid(uuid: [u8; 16]) -> Option<Device> {
         let key = key(uuid);
-        let number = KEYS.iter().position(|known| known.load(Ordering::Acquire) == key).map(|n| n as u64);
+        let number = KEYS.iter().position(|device_key| device_key.load(Ordering::Acquire) == key).map(|n| n as u64);
         Some(Device {
             number: number.unwrap_or(u64::MAX),
             index: config::accounts()?.device(key)?,
@@ -156,7 +156,7 @@ fn count_unknown() {
 }
 
 /// Answers a call as a full device does, and remembers it.
-pub fn refuse(hooked: &Hooked, row: &Row, device: Device, wanted: u64, sum: u64) {
+pub fn refuse(hooked: &Hooked, row: &Row, device: Device, requested: u64, sum: u64) {
     let Some(head) = config::head() else { return };
     if !hooked.answer(head.numbers.out_of_memory) {
         return;
@@ -166,7 +166,7 @@ pub fn refuse(hooked: &Hooked, row: &Row, device: Device, wanted: u64, sum: u64)
         // SAFETY: it only asks.
         refusal.pid.store(unsafe { libc::getpid() } as u32, Ordering::Relaxed);
         refusal.device.store(device.number, Ordering::Relaxed);
-        refusal.wanted.store(wanted, Ordering::Relaxed);
+        refusal.requested.store(requested, Ordering::Relaxed);
         refusal.used.store(sum * UNIT, Ordering::Relaxed);
         refusal.row.store(config::number(row), Ordering::Release);
     }

@@ -46,20 +46,20 @@ impl Description {
 }
 
 /// Before a call that makes an array.
-pub fn takes_flat(hooked: &Hooked, row: &Row) {
+pub fn before_flat(hooked: &Hooked, row: &Row) {
     let description = config::head().and_then(|head| Some((head, Description::flat(hooked, head)?)));
     if let Some((head, description)) = description {
-        linear::takes(hooked, row, description.bytes(head, 0));
+        linear::before_allocation(hooked, row, description.bytes(head, 0));
     }
 }
 
 /// The same with three sides, and with smaller arrays of it.
-pub fn takes_levels(hooked: &Hooked, row: &Row, levels: u32) {
+pub fn before_levels(hooked: &Hooked, row: &Row, levels: u32) {
     let description = config::head().and_then(|head| Some((head, Description::of_three(hooked, head)?)));
     if let Some((head, description)) = description {
         let longest = description.sides.iter().copied().max().unwrap_or(1).max(1);
         let levels = levels.clamp(1, longest.ilog2() + 1);
         let bytes = (0..levels).fold(0_u64, |sum, level| sum.saturating_add(description.bytes(head, level)));
-        linear::takes(hooked, row, bytes);
+        linear::before_allocation(hooked, row, bytes);
     }
 }

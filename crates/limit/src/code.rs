@@ -16,7 +16,7 @@ fn rest(device: Device) -> Option<u64> {
 }
 
 /// Before code is loaded.
-pub fn loads(hooked: &Hooked) {
+pub fn before_load(hooked: &Hooked) {
     if let Some(device) = Device::current()
         && let Some(rest) = rest(device)
     {
@@ -25,7 +25,7 @@ pub fn loads(hooked: &Hooked) {
 }
 
 /// After it.
-pub fn loaded(hooked: &Hooked) {
+pub fn after_load(hooked: &Hooked) {
     let Some(mark) = Mark::of_word(hooked.mark()).filter(|_| hooked.result() == 0) else { return };
     let (Some(device), Some(handle)) = (Device::numbered(mark.device), hooked.read::<u64>(0, 0)) else { return };
     let taken = mark.units.saturating_sub(rest(device).unwrap_or(u64::MAX)).min(MOST);

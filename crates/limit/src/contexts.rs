@@ -20,7 +20,7 @@ pub fn ended_primary(hooked: &Hooked) {
 }
 
 /// After a context has ended.
-pub fn ended(hooked: &Hooked) {
+pub fn after_end(hooked: &Hooked) {
     if hooked.result() == 0 {
         forget(hooked.argument(0));
     }

@@ -12,15 +12,15 @@ static ADDRESSES: [AtomicUsize; HELPERS] = [const { AtomicUsize::new(0) }; HELPE
 /// The address of a function. It is looked for once, unless its library is not loaded yet.
 fn address(helper: Helper, library: &CStr) -> Option<usize> {
     let place = ADDRESSES.get(helper as usize)?;
-    let known = place.load(Ordering::Acquire);
-    if known != 0 {
-        return Some(known);
+    let cached = place.load(Ordering::Acquire);
+    if cached != 0 {
+        return Some(cached);
     }
     let name = config::head()?.helpers.get(helper as usize)?;
     // SAFETY: the host's function with strings that end at a zero.
-    let found = unsafe { (hook::host()?.original)(library.as_ptr(), name.as_ptr().cast()) } as usize;
-    place.store(found, Ordering::Release);
-    (found != 0).then_some(found)
+    let looked_up = unsafe { (hook::host()?.original)(library.as_ptr(), name.as_ptr().cast()) } as usize;
+    place.store(looked_up, Ordering::Release);
+    (looked_up != 0).then_some(looked_up)
 }
 
 /// A function of the driver as one of the type `F`.

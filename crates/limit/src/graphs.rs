@@ -48,7 +48,7 @@ pub fn copied(hooked: &Hooked, to: Space) {
 }
 
 /// Before a graph ends.
-pub fn ends(hooked: &Hooked) {
+pub fn before_end(hooked: &Hooked) {
     for space in [Space::Graph, Space::Executable] {
         if let Some(entry) = ledger::find(space, hooked.argument(0)) {
             entry.remove();
@@ -57,19 +57,19 @@ pub fn ends(hooked: &Hooked) {
 }
 
 /// Before a graph runs. It may use memory of other graphs that ended.
-pub fn runs(hooked: &Hooked, row: &Row) {
+pub fn before_run(hooked: &Hooked, row: &Row) {
     let Some(graph) = ledger::find(Space::Executable, hooked.argument(0)) else { return };
     let Some(device) = Device::current() else { return };
     let Some(entry) = ledger::find_or_insert(Space::GraphPool, device.number, device.number) else { return };
-    let wanted = graph.units.load(Ordering::Acquire);
+    let needed = graph.units.load(Ordering::Acquire);
     let Some([has, used]) = driver::graph_bytes(device.number) else { return };
     // What a graph has once, the device keeps for it. Until it has run, its device field is 0.
     let is_new = graph.device.swap(1, Ordering::AcqRel) == 0;
-    let more = if is_new { wanted.saturating_sub(units(has.saturating_sub(used))) } else { 0 };
+    let more = if is_new { needed.saturating_sub(units(has.saturating_sub(used))) } else { 0 };
     match device.take(more) {
         Some(Err(sum)) => {
             graph.device.store(0, Ordering::Release);
-            refuse(hooked, row, device, wanted * UNIT, sum);
+            refuse(hooked, row, device, needed * UNIT, sum);
         }
         Some(Ok(())) => {
             entry.units.fetch_add(more, Ordering::AcqRel);

@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering;
 use cutap_wire::limited::Row;
 
 /// Before a call that takes so many bytes of the current device.
-pub fn takes(hooked: &Hooked, row: &Row, bytes: u64) {
+pub fn before_allocation(hooked: &Hooked, row: &Row, bytes: u64) {
     if bytes > 0 {
         take_for(hooked, row, Device::current(), bytes);
     }
@@ -18,13 +18,13 @@ pub fn takes(hooked: &Hooked, row: &Row, bytes: u64) {
 const LINE: u64 = 512;
 
 /// Before a call that takes lines. How long they are is known after it.
-pub fn takes_lines(hooked: &Hooked, row: &Row) {
+pub fn before_lines(hooked: &Hooked, row: &Row) {
     let (width, height) = (hooked.argument(2), hooked.argument(3));
-    takes(hooked, row, width.div_ceil(LINE).saturating_mul(LINE).saturating_mul(height));
+    before_allocation(hooked, row, width.div_ceil(LINE).saturating_mul(LINE).saturating_mul(height));
 }
 
 /// After a call that takes memory: it is remembered, or given back.
-pub fn taken(hooked: &Hooked) {
+pub fn after_allocation(hooked: &Hooked) {
     let Some(mark) = Mark::of_word(hooked.mark()) else { return };
     if hooked.result() != 0 {
         return mark.give();
@@ -44,7 +44,7 @@ pub fn remember(space: Space, value: u64, mark: Mark) {
 }
 
 /// Before a call that gives memory back. Another thread may get the same address as soon as the driver has it.
-pub fn gives(hooked: &Hooked, space: Space) {
+pub fn before_free(hooked: &Hooked, space: Space) {
     let Some(entry) = ledger::find(space, hooked.argument(0)) else { return };
     let (units, device) = (entry.units.load(Ordering::Acquire), entry.device.load(Ordering::Acquire));
     if entry.remove() {
@@ -53,7 +53,7 @@ pub fn gives(hooked: &Hooked, space: Space) {
 }
 
 /// After it: it is given back, or still there.
-pub fn given(hooked: &Hooked, space: Space) {
+pub fn after_free(hooked: &Hooked, space: Space) {
     match Mark::of_word(hooked.mark()) {
         Some(mark) if hooked.result() == 0 => mark.give(),
         Some(mark) => remember(space, hooked.argument(0), mark),

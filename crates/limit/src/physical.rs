@@ -14,7 +14,7 @@ const HANDLE: u64 = 1 << 32;
 const PLACE: u64 = 1;
 
 /// Before memory is made.
-pub fn takes(hooked: &Hooked, row: &Row) {
+pub fn before_allocation(hooked: &Hooked, row: &Row) {
     let Some(head) = config::head() else { return };
     let [kind, number] = head.places.location;
     // Memory of the host has other kinds.
@@ -26,7 +26,7 @@ pub fn takes(hooked: &Hooked, row: &Row) {
 }
 
 /// After it.
-pub fn taken(hooked: &Hooked) {
+pub fn after_allocation(hooked: &Hooked) {
     let Some(mark) = Mark::of_word(hooked.mark()) else { return };
     if hooked.result() != 0 {
         return mark.give();
@@ -39,7 +39,7 @@ pub fn taken(hooked: &Hooked) {
 }
 
 /// Takes a handle or a place from memory. True if that was the last one.
-fn leave(entry: &Entry, what: u64) -> bool {
+fn drop_reference(entry: &Entry, what: u64) -> bool {
     let before = entry.context.fetch_sub(what, Ordering::AcqRel);
     if what == HANDLE && before / HANDLE == 1 && before != HANDLE {
         // The driver may give the number of the handle to other memory.
@@ -49,16 +49,16 @@ fn leave(entry: &Entry, what: u64) -> bool {
 }
 
 /// Before a handle is given back.
-pub fn gives(hooked: &Hooked) {
+pub fn before_free(hooked: &Hooked) {
     let Some(entry) = ledger::find(Space::Physical, hooked.argument(0)) else { return };
     let (units, device) = (entry.units.load(Ordering::Acquire), entry.device.load(Ordering::Acquire));
-    if leave(entry, HANDLE) && entry.remove() {
+    if drop_reference(entry, HANDLE) && entry.remove() {
         hooked.set_mark(Mark { units, device }.word());
     }
 }
 
 /// After it. A handle that is known is valid, so this fails only when the driver has failed before.
-pub fn given(hooked: &Hooked) {
+pub fn after_free(hooked: &Hooked) {
     Mark::of_word(hooked.mark()).filter(|_| hooked.result() == 0).into_iter().for_each(Mark::give);
 }
 
@@ -87,7 +87,7 @@ pub fn unmapped(hooked: &Hooked) {
         }
         if let Some(entry) = entry {
             let (units, device) = (entry.units.load(Ordering::Acquire), entry.device.load(Ordering::Acquire));
-            if leave(entry, PLACE) && entry.remove() {
+            if drop_reference(entry, PLACE) && entry.remove() {
                 Mark { units, device }.give();
             }
         }

@@ -11,7 +11,7 @@ use cutap_wire::limited::Row;
 static FREED: AtomicBool = AtomicBool::new(false);
 
 /// Before a call that takes memory of a pool. None: that of the device.
-pub fn takes(hooked: &Hooked, row: &Row, pool: Option<u64>, stream: u64) {
+pub fn before_allocation(hooked: &Hooked, row: &Row, pool: Option<u64>, stream: u64) {
     let bytes = hooked.argument(1);
     if driver::captured_graph(stream).is_some() || bytes == 0 {
         return;
@@ -33,7 +33,7 @@ pub fn takes(hooked: &Hooked, row: &Row, pool: Option<u64>, stream: u64) {
 }
 
 /// After it.
-pub fn taken(hooked: &Hooked, stream: u64) {
+pub fn after_allocation(hooked: &Hooked, stream: u64) {
     let Some(mark) = Mark::of_word(hooked.mark()) else {
         if hooked.result() == 0 {
             graphs::add_captured(stream, hooked.argument(1));
@@ -81,14 +81,14 @@ pub fn settle_all() {
 }
 
 /// Before memory of a pool is given back in the order of a stream: it may be other memory, too.
-pub fn gives(hooked: &Hooked) {
-    linear::gives(hooked, Space::Address);
+pub fn before_free(hooked: &Hooked) {
+    linear::before_free(hooked, Space::Address);
 }
 
 /// After it. The pool has it until the program waits.
-pub fn given(hooked: &Hooked) {
+pub fn after_free(hooked: &Hooked) {
     if Mark::of_word(hooked.mark()).is_some() {
-        linear::given(hooked, Space::Address);
+        linear::after_free(hooked, Space::Address);
     }
     FREED.store(true, Ordering::Release);
 }

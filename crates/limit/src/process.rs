@@ -30,13 +30,19 @@ pub fn slot() -> Option<usize> {
 }
 
 fn claim(word: &AtomicU64) -> Option<usize> {
-    let (accounts, own) = (accounts()?, own()?);
-    let slot = accounts.claim(own, &is_dead);
+    let accounts = accounts()?;
+    let mut claimed = own().and_then(|own| Some((accounts.claim(own, &is_dead)?, own)));
+    // Another process may have taken the number of the namespace meanwhile.
+    while let Some((slot, own)) = claimed.filter(|(_, own)| !accounts.is_namespace(*own, inode())) {
+        accounts.return_slot(slot, own);
+        claimed = self::own().and_then(|own| Some((accounts.claim(own, &is_dead)?, own)));
+    }
+    let slot = claimed.map(|(slot, _)| slot);
     let value = slot.map_or(NONE, |slot| slot as u64 + 1);
     // Another thread may do the same.
-    if let Err(other) = word.compare_exchange(0, value, Ordering::AcqRel, Ordering::Acquire) {
-        slot.iter().for_each(|slot| accounts.leave(*slot, own));
-        return (other != NONE).then(|| other as usize - 1);
+    if let Err(winner) = word.compare_exchange(0, value, Ordering::AcqRel, Ordering::Acquire) {
+        claimed.iter().for_each(|(slot, own)| accounts.return_slot(*slot, *own));
+        return (winner != NONE).then(|| winner as usize - 1);
     }
     if slot.is_none() {
         head()?.uncounted.processes.fetch_add(1, Ordering::Relaxed);
@@ -61,12 +67,16 @@ pub fn own() -> Option<Process> {
 
 /// The number of this process's namespace.
 fn namespace() -> Option<usize> {
+    accounts()?.namespace(inode())
+}
+
+/// This process's namespace of process numbers.
+fn inode() -> u64 {
     // SAFETY: a structure of this function's, filled by the kernel.
-    let inode = unsafe {
+    unsafe {
         let mut facts: libc::stat = core::mem::zeroed();
         if libc::stat(c"/proc/self/ns/pid".as_ptr(), &mut facts) == 0 { facts.st_ino } else { 1 }
-    };
-    accounts()?.namespace(inode)
+    }
 }
 
 /// Whether a process has ended. Of one in another namespace it is not known.
@@ -107,14 +117,16 @@ impl Status {
             end += piece.len();
         }
         let mut text = [0_u8; 1024];
+        // No functions of libc, at which a thread may be cancelled in the middle of a hook.
         // SAFETY: calls on a descriptor of this function, with room for what is read.
         let length = unsafe {
-            let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
+            let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+            let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags);
             if file < 0 {
                 return None;
             }
-            let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
-            libc::close(file);
+            let length = libc::syscall(libc::SYS_read, file, text.as_mut_ptr(), text.len());
+            libc::syscall(libc::SYS_close, file);
             usize::try_from(length).ok()?
         };
         Status::parse(text.get(..length)?)

@@ -200,9 +200,23 @@ impl<W: Words> Accounts<W> {
         self.place(key, DEVICES, Word::Device)
     }
 
-    /// The number of a namespace of process numbers.
+    /// The number of a namespace of process numbers. Without room, it gets that of one without processes.
     pub fn namespace(&self, inode: u64) -> Option<usize> {
-        self.place(inode, NAMESPACES, Word::Namespace)
+        self.place(inode, NAMESPACES, Word::Namespace).or_else(|| {
+            let is_used = |number: usize| {
+                let words = (0..SLOTS).map(|slot| self.0.load(Word::Process(slot)));
+                words.into_iter().any(|word| word != 0 && Process::of_word(word).namespace == number)
+            };
+            (0..NAMESPACES).filter(|number| !is_used(*number)).find(|number| {
+                let there = self.0.load(Word::Namespace(*number));
+                self.0.exchange(Word::Namespace(*number), there, inode)
+            })
+        })
+    }
+
+    /// Whether a process's namespace still has its number: it may have lost it before the process took a slot.
+    pub fn is_namespace(&self, process: Process, inode: u64) -> bool {
+        self.0.load(Word::Namespace(process.namespace)) == inode
     }
 
     /// Puts the last reservation into its slot, and returns it.
@@ -238,7 +252,7 @@ impl<W: Words> Accounts<W> {
     }
 
     /// Reserves so many units for a slot, if all slots have at most `limit` then. Else the sum that is in the way.
-    pub fn reserve(&self, device: usize, slot: usize, wanted: u64, limit: u64) -> Result<(), u64> {
+    pub fn reserve(&self, device: usize, slot: usize, amount: u64, limit: u64) -> Result<(), u64> {
         loop {
             let last = self.fold(device);
             let own = self.0.load(Word::Used(device, slot));
@@ -246,12 +260,12 @@ impl<W: Words> Accounts<W> {
             if self.0.load(Word::Turn(device)) != last {
                 continue;
             }
-            if wanted > MOST || sum.saturating_add(wanted) > limit {
+            if amount > MOST || sum.saturating_add(amount) > limit {
                 return Err(sum);
             }
             let tag = next(last & TAG);
             let tag = if tag == own & TAG { next(tag) } else { tag };
-            if self.0.exchange(Word::Turn(device), last, turn(wanted, slot, tag)) {
+            if self.0.exchange(Word::Turn(device), last, turn(amount, slot, tag)) {
                 self.fold(device);
                 return Ok(());
             }
@@ -259,11 +273,11 @@ impl<W: Words> Accounts<W> {
     }
 
     /// Gives so many units back.
-    pub fn release(&self, device: usize, slot: usize, given: u64) {
+    pub fn release(&self, device: usize, slot: usize, amount: u64) {
         let at = Word::Used(device, slot);
         loop {
             let now = self.0.load(at);
-            if self.0.exchange(at, now, used(units(now).saturating_sub(given), now & TAG)) {
+            if self.0.exchange(at, now, used(units(now).saturating_sub(amount), now & TAG)) {
                 return;
             }
         }
@@ -290,7 +304,7 @@ impl<W: Words> Accounts<W> {
     }
 
     /// Frees a slot that this process took and did not use.
-    pub fn leave(&self, slot: usize, process: Process) {
+    pub fn return_slot(&self, slot: usize, process: Process) {
         self.0.exchange(Word::Process(slot), process.word(), 0);
     }
 

@@ -196,7 +196,7 @@ pub struct Refusal {
     /// The device, as the process counts.
     pub device: AtomicU64,
     /// Bytes that it asked for.
-    pub wanted: AtomicU64,
+    pub requested: AtomicU64,
     /// Bytes that were in use.
     pub used: AtomicU64,
 }

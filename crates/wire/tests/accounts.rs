@@ -141,6 +141,21 @@ fn one_of_two_gets_it() {
     assert!(schedules > 100, "{schedules}");
 }
 
+/// What one gives and another one takes, while a third one adds up, is not added twice.
+#[test]
+fn a_refusal_is_of_one_moment() {
+    for stopped in 0..STEPS {
+        let file = two();
+        let all = Accounts(Free(file.clone()));
+        assert_eq!((all.claim(process(3), &|_| false), all.reserve(0, 0, 6, LIMIT)), (Some(2), Ok(())));
+        let third = Run::new(&file, |all| all.reserve(0, 2, 4, LIMIT));
+        third.go(stopped);
+        all.release(0, 0, 6);
+        assert_eq!(all.reserve(0, 1, 6, LIMIT), Ok(()), "{stopped}");
+        assert_eq!((third.end(), all.sum(0)), (Ok(()), 10), "{stopped}");
+    }
+}
+
 /// What a process does in the tests that kill it.
 fn work(all: &Accounts<Stepped>, slot: usize) -> u64 {
     let first = all.reserve(0, slot, 4, LIMIT).is_ok();
@@ -236,6 +251,22 @@ fn numbers_are_used_again() {
     assert_eq!(all.reserve(0, slot, 8, LIMIT), Ok(()));
     all.forget(new);
     assert_eq!((all.sum(0), all.claim(new, &|_| false)), (0, Some(slot)));
+}
+
+/// Containers come and go: each has a namespace.
+#[test]
+fn namespaces_are_used_again() {
+    let all = Accounts(Free(file()));
+    for inode in 1..200 {
+        let namespace = all.namespace(inode).unwrap();
+        let own = Process { namespace, ..process(5) };
+        let slot = all.claim(own, &|_| false).unwrap();
+        assert!(all.is_namespace(own, inode));
+        if inode > 60 {
+            all.return_slot(slot, own);
+        }
+    }
+    assert_eq!(all.namespace(7), Some(6), "one with a process keeps its number");
 }
 
 #[test]

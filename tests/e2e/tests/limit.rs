@@ -30,7 +30,8 @@ fn built(source: &str, name: &str, rest: &[&str]) -> PathBuf {
 fn ways(program: &Path, count: usize) -> String {
     let mut text = String::new();
     for way in 0..count {
-        let mut command = cutap(&["run", "--sim", "-q", "--limit-memory", "100MiB", "--"]);
+        let mut command = Command::new(cutap());
+        command.args(["run", "--sim", "-q", "--limit-memory", "100MiB", "--"]);
         let done = finish(command.arg(program).arg(way.to_string()));
         assert!(done.status.success(), "{way}: {done:?}");
         text += &done.stdout;
@@ -70,8 +71,5 @@ fn runtime(runtime: Runtime) {
 /// One table for all: the runtime is seen through its driver calls.
 #[test]
 fn ways_of_runtimes() {
-    for version in ["11.7", "12.9", "13.5"] {
-        runtime(shared(version));
-        runtime(linked(version));
-    }
+    [shared("11.7"), linked("12.9"), shared("13.5")].into_iter().for_each(runtime);
 }

@@ -35,8 +35,8 @@ fn put_own_hooks_first(embedded: Embedded, options: &TraceOptions, hooks: &mut h
         limit::check_room(options.injected.iter().map(|rule| rule.functions.len()).sum())?;
     }
     if inject || limit {
-        let wanted = Wanted { driver: DriverChoice::Installed, gpu_time: false, inject, limit };
-        let unpacked = unpack(embedded, wanted)?;
+        let own_libraries = Wanted { driver: DriverChoice::Installed, gpu_time: false, inject, limit };
+        let unpacked = unpack(embedded, own_libraries)?;
         // A rule that answers a call is before the limit, which then counts nothing.
         for (_, path) in [(limit, unpacked.limit), (inject, unpacked.inject)].into_iter().filter(|(is, _)| *is) {
             hooks.put_first(path)?;

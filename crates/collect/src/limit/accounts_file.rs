@@ -42,8 +42,10 @@ fn refused(path: &Path, why: &str, advice: &str) -> Error {
 /// An empty file with its head.
 fn make(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.set_len(BYTES as u64)?;
-    file.write_all_at(&[MAGIC.to_ne_bytes(), VERSION.to_ne_bytes()].concat(), 0)
+    // Written whole, so that the room is there: a program that writes to a page without room dies.
+    let mut bytes = [MAGIC.to_ne_bytes(), VERSION.to_ne_bytes()].concat();
+    bytes.resize(BYTES, 0);
+    file.write_all_at(&bytes, 0)
 }
 
 /// Why a file that is there cannot be used.

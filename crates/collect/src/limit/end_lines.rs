@@ -31,14 +31,15 @@ fn refusals(head: &Head, bytes: &[u8], main: i32) -> Vec<String> {
         let name = row.checked_sub(1).and_then(|row| bytes.get(HEAD + row * ROW..)?.get(..NAME));
         let Some(name) = name else { continue };
         let name = String::from_utf8_lossy(text(name)).into_owned();
-        let [device, wanted, used] = [&refusal.device, &refusal.wanted, &refusal.used].map(|word| word.load(Relaxed));
+        let [device, requested, used] =
+            [&refusal.device, &refusal.requested, &refusal.used].map(|word| word.load(Relaxed));
         let own = head.limits.get(device as usize).copied().filter(|limit| *limit != 0);
         let limit = format_bytes(own.unwrap_or(head.limit));
         let pid = refusal.pid.load(Relaxed);
         let process = if pid as i32 == main { String::new() } else { format!(" of process {pid}") };
         lines.push(format!(
             "--limit-memory refused {name} for {}{process}: {} of {limit} of device {device} were in use",
-            format_bytes(wanted),
+            format_bytes(requested),
             format_bytes(used)
         ));
     }

@@ -63,14 +63,14 @@ const CALLS: &[(&str, Helper)] = &[
 
 /// Names of functions, and what is done with their calls.
 pub fn rules() -> impl Iterator<Item = (&'static str, Kind)> {
-    MEMORY.iter().filter_map(|(name, word)| Some((*name, KINDS.iter().find(|(known, _)| known == word)?.1)))
+    MEMORY.iter().filter_map(|(name, word)| Some((*name, KINDS.iter().find(|(of, _)| of == word)?.1)))
 }
 
 /// Names of the functions that the library calls, by their numbers.
 pub fn helpers() -> [&'static str; HELPERS] {
     let mut names = [""; HELPERS];
     for (name, word) in MEMORY {
-        let helper = CALLS.iter().find(|(known, _)| known == word);
+        let helper = CALLS.iter().find(|(of, _)| of == word);
         if let Some((_, helper)) = helper
             && let Some(place) = names.get_mut(*helper as usize)
         {
@@ -144,7 +144,7 @@ pub fn places() -> Option<Places> {
 /// The number of a name in an enum or a set of flags.
 fn number(name: &str) -> Option<u32> {
     let values = TABLES.enums.iter().flat_map(|of| of.values);
-    values.into_iter().find(|(_, known)| *known == name).map(|(number, _)| *number as u32)
+    values.into_iter().find(|(_, of)| *of == name).map(|(number, _)| *number as u32)
 }
 
 /// Numbers; none if a table lacks one.
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn all_words_have_a_meaning() {
         for (_, word) in MEMORY {
-            let is_known = KINDS.iter().any(|(known, _)| known == word) || CALLS.iter().any(|(known, _)| known == word);
+            let is_known = KINDS.iter().any(|(of, _)| of == word) || CALLS.iter().any(|(of, _)| of == word);
             assert!(is_known, "{word}");
         }
         assert_eq!((KINDS.len(), CALLS.len()), (COUNT, HELPERS));

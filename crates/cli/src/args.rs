@@ -1,13 +1,14 @@
 //! Flags that several subcommands share. Each flag is declared once and flattened into the subcommands that have it.
 
 use crate::heading;
+use crate::limit_args::LimitArgs;
 use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
 use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    CaptureRange, DriverChoice, Error, FlightRecorderSize, Gpus, InjectRule, MemoryLimit, OutputFormat, OverflowPolicy,
-    Python, Result, StackSize, Stacks, TraceOptions, Window,
+    CaptureRange, DriverChoice, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Python, Result,
+    StackSize, Stacks, TraceOptions, Window,
 };
 use cutap_cudest::Survey;
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
@@ -268,33 +269,6 @@ impl InjectArgs {
     /// The rules, or what is wrong with one.
     fn rules(&self) -> Result<Vec<InjectRule>> {
         self.inject.iter().map(|text| InjectRule::parse(text)).collect()
-    }
-}
-
-/// What a program may have of the GPUs.
-#[derive(Debug, Args)]
-pub struct LimitArgs {
-    /// At most so much memory of each GPU, over all processes: 2GiB, 2GiB@0 (help limit)
-    #[arg(long, value_name = "SIZE[@DEVICE]", help_heading = heading::PROGRAM, hide = true)]
-    limit_memory: Vec<String>,
-    /// Count the memory of all runs with this folder together
-    #[arg(long, value_name = "DIR", requires = "limit_memory", help_heading = heading::PROGRAM, hide = true)]
-    accounts: Option<PathBuf>,
-    /// Show the program these GPUs only, by their numbers: 0,2
-    #[arg(long, value_name = "LIST", help_heading = heading::PROGRAM, hide = true)]
-    gpus: Option<String>,
-}
-
-impl LimitArgs {
-    /// The limits, or what is wrong with one.
-    fn limits(&self) -> Result<Vec<MemoryLimit>> {
-        let limits = self.limit_memory.iter().map(|text| MemoryLimit::parse(text)).collect::<Result<Vec<_>>>()?;
-        MemoryLimit::check(&limits).map(|()| limits)
-    }
-
-    /// Variables of the program.
-    fn variables(&self) -> Result<Vec<(OsString, Option<OsString>)>> {
-        self.gpus.as_ref().map_or(Ok(Vec::new()), |text| Gpus::parse(text)?.variables())
     }
 }
 

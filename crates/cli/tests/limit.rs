@@ -277,7 +277,7 @@ fn shown_gpus() {
         command.env("CUDA_VISIBLE_DEVICES", list).output().unwrap()
     };
     assert_eq!(out(&outer("3,2")), "count (0, 1)\n");
-    assert!(err(&outer("3")).contains("has 1 devices, which are counted from 0"), "{:?}", outer("3"));
+    assert!(err(&outer("3")).contains("has 1 devices, counted from 0"), "{:?}", outer("3"));
 }
 
 /// The record has the call as the program made it, and who answered.

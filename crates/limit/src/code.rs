@@ -1,7 +1,8 @@
 //! Code and its variables: counted is how much less the driver has free after it was loaded. What other processes of
 //! the run take meanwhile is in the accounts, and is left out. What others take is not known.
 
-use crate::account::{Device, Mark, units};
+use crate::account::Mark;
+use crate::device::{Device, units};
 use crate::hook::Hooked;
 use crate::ledger::Space;
 use crate::{driver, linear};
@@ -28,10 +29,10 @@ pub fn before_load(hooked: &Hooked) {
 pub fn after_load(hooked: &Hooked) {
     let Some(mark) = Mark::of_word(hooked.mark()).filter(|_| hooked.result() == 0) else { return };
     let (Some(device), Some(handle)) = (Device::numbered(mark.device), hooked.read::<u64>(0, 0)) else { return };
-    let taken = mark.units.saturating_sub(rest(device).unwrap_or(u64::MAX)).min(MOST);
-    if taken > 0 {
-        device.take_anyhow(taken);
-        linear::remember(Space::Code, handle, Mark { units: taken, device: device.number });
+    let code_units = mark.units.saturating_sub(rest(device).unwrap_or(u64::MAX)).min(MOST);
+    if code_units > 0 {
+        device.take_anyhow(code_units);
+        linear::remember(Space::Code, handle, Mark { units: code_units, device: device.number });
     }
 }
 

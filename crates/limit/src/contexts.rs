@@ -3,7 +3,7 @@
 use crate::account::Mark;
 use crate::hook::Hooked;
 use crate::ledger::{self, Space};
-use crate::{driver, pools};
+use crate::{driver, settle};
 use core::sync::atomic::Ordering;
 
 /// Before the primary context of a device ends, perhaps.
@@ -36,5 +36,5 @@ fn forget(context: u64) {
             }
         }
     }
-    pools::settle_all();
+    settle::settle_all();
 }

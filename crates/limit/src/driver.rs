@@ -76,7 +76,7 @@ pub fn pool_bytes(pool: u64) -> Option<[u64; 2]> {
     })
 }
 
-/// The same of the memory of graphs of a device.
+/// The bytes that the graphs of a device have, and those of them that are in use.
 pub fn graph_bytes(device: u64) -> Option<[u64; 2]> {
     let function = function!(Helper::GraphMemory, DRIVER, unsafe extern "C" fn(c_int, c_int, *mut u64) -> Status);
     pair(config::head()?.numbers.graph, |attribute, value| {

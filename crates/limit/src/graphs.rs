@@ -1,9 +1,10 @@
 //! Memory of graphs. A graph takes what its nodes need when it runs, and the driver keeps it for the next one.
 
-use crate::account::{Device, Mark, refuse, units};
+use crate::account::{Mark, refuse};
+use crate::device::{Device, units};
 use crate::hook::Hooked;
 use crate::ledger::{self, Space};
-use crate::{config, driver, pools};
+use crate::{config, driver, settle};
 use core::sync::atomic::Ordering;
 use cutap_wire::accounts::UNIT;
 use cutap_wire::limited::Row;
@@ -81,5 +82,5 @@ pub fn before_run(hooked: &Hooked, row: &Row) {
 
 /// After it, and after the memory of graphs was trimmed.
 pub fn settle(device: u64) {
-    ledger::find(Space::GraphPool, device).iter().for_each(|entry| pools::settle(entry));
+    ledger::find(Space::GraphPool, device).iter().for_each(|entry| settle::settle(entry));
 }

@@ -79,7 +79,7 @@ pub fn find(space: Space, value: u64) -> Option<&'static Entry> {
     places(key).take_while(|entry| entry.key.load(Ordering::Acquire) != 0).find(|entry| entry.is(key))
 }
 
-/// Makes an entry. None if there is no room. Nobody looks for it before the call has returned that made it.
+/// Makes an entry. None if there is no room. No thread looks for it before the call has returned that made it.
 pub fn insert(space: Space, value: u64, units: u64, device: u64, context: u64) -> Option<&'static Entry> {
     let key = key(space, value);
     let entry = places(key).find(|entry| {

@@ -1,5 +1,5 @@
-//! The hook library behind `--limit-memory`. It counts the memory that a process takes of each device, in a file that
-//! all processes of the run share ([`cutap_wire::accounts`]), and answers a call that would take too much. Nothing is
+//! The hook library behind `--limit-memory`. It counts the memory that a process takes of each device, and
+//! answers a call that would take too much. All processes of the run count in one file ([`cutap_wire::accounts`]). Nothing is
 //! parsed in the target, and no function is named here: both are in `RUN/limit` ([`cutap_wire::limited`]). It has no
 //! heap, lock or thread.
 //!
@@ -15,6 +15,7 @@ mod arrays;
 mod code;
 mod config;
 mod contexts;
+mod device;
 mod driver;
 mod graphs;
 mod hook;
@@ -24,6 +25,7 @@ mod physical;
 mod pools;
 mod process;
 mod rules;
+mod settle;
 mod tells;
 mod tells_use;
 

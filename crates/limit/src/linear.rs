@@ -1,9 +1,10 @@
-//! Memory with an address or handle of its own: taken by one call, given back by another one.
+//! Memory that one call takes and another one gives back, by its address or handle.
 
-use crate::account::{Device, Mark, take_for};
+use crate::account::{Mark, take_for};
+use crate::device::Device;
 use crate::hook::Hooked;
 use crate::ledger::{self, Space};
-use crate::{config, driver, pools};
+use crate::{config, driver, settle};
 use core::sync::atomic::Ordering;
 use cutap_wire::limited::Row;
 
@@ -58,6 +59,6 @@ pub fn after_free(hooked: &Hooked, space: Space) {
         Some(mark) if hooked.result() == 0 => mark.give(),
         Some(mark) => remember(space, hooked.argument(0), mark),
         // Memory of a pool may be freed by the same function.
-        None => pools::settle_all(),
+        None => settle::settle_all(),
     }
 }

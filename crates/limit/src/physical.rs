@@ -1,7 +1,8 @@
 //! Memory without an address. It is there as long as it has a handle or is mapped. A handle that came from another
 //! process is not in the table: the memory is counted where it was made.
 
-use crate::account::{Device, Mark, take_for};
+use crate::account::{Mark, take_for};
+use crate::device::Device;
 use crate::hook::Hooked;
 use crate::ledger::{self, Entry, Space};
 use crate::{config, linear};

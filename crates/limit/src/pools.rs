@@ -1,14 +1,13 @@
 //! Pools: counted is what a pool has of its device, as the driver says, not what is in use of it.
 
-use crate::account::{Device, Mark, refuse, units};
+use crate::account::{Mark, refuse};
+use crate::device::{Device, units};
 use crate::hook::Hooked;
 use crate::ledger::{self, Entry, Space};
+use crate::settle::{self, settle};
 use crate::{driver, graphs, linear};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 use cutap_wire::limited::Row;
-
-/// Something was freed since pools were asked.
-static FREED: AtomicBool = AtomicBool::new(false);
 
 /// Before a call that takes memory of a pool. None: that of the device.
 pub fn before_allocation(hooked: &Hooked, row: &Row, pool: Option<u64>, stream: u64) {
@@ -57,29 +56,6 @@ fn give_back_excess(entry: &Entry) {
     }
 }
 
-/// Counts what a pool has now.
-pub fn settle(entry: &Entry) {
-    let is_of_graphs = entry.is_of(Space::GraphPool);
-    let number = entry.device.load(Ordering::Acquire);
-    let bytes = if is_of_graphs { driver::graph_bytes(number) } else { driver::pool_bytes(entry.value()) };
-    let now = bytes.map_or(0, |[has, _]| units(has));
-    let before = entry.units.swap(now, Ordering::AcqRel);
-    let Some(device) = Device::numbered(number) else { return };
-    match now.checked_sub(before) {
-        Some(0) => {}
-        Some(more) => device.take_anyhow(more),
-        None => device.give(before - now),
-    }
-}
-
-/// Counts what all pools have.
-pub fn settle_all() {
-    FREED.store(false, Ordering::Release);
-    for space in [Space::Pool, Space::GraphPool] {
-        ledger::each(space).for_each(settle);
-    }
-}
-
 /// Before memory of a pool is given back in the order of a stream: it may be other memory, too.
 pub fn before_free(hooked: &Hooked) {
     linear::before_free(hooked, Space::Address);
@@ -90,12 +66,5 @@ pub fn after_free(hooked: &Hooked) {
     if Mark::of_word(hooked.mark()).is_some() {
         linear::after_free(hooked, Space::Address);
     }
-    FREED.store(true, Ordering::Release);
-}
-
-/// After the program has waited.
-pub fn waited() {
-    if FREED.load(Ordering::Acquire) {
-        settle_all();
-    }
+    settle::note_free();
 }

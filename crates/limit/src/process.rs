@@ -20,7 +20,7 @@ pub fn begin() -> bool {
 
 /// The slot, which is taken at the first allocation.
 pub fn slot() -> Option<usize> {
-    // SAFETY: null, or a word of its own page, which stays.
+    // SAFETY: null, or a word of a page that stays.
     let word = unsafe { SLOT.load(Ordering::Acquire).as_ref()? };
     match word.load(Ordering::Acquire) {
         0 => claim(word),
@@ -134,8 +134,8 @@ impl Status {
 
     /// From the text of `/proc/PID/stat`. The name of the program may have any characters.
     fn parse(text: &[u8]) -> Option<Status> {
-        let behind = text.iter().rposition(|byte| *byte == b')')?;
-        let mut fields = text.get(behind + 2..)?.split(|byte| *byte == b' ');
+        let name_end = text.iter().rposition(|byte| *byte == b')')?;
+        let mut fields = text.get(name_end + 2..)?.split(|byte| *byte == b' ');
         let state = *fields.next()?.first()?;
         // The number of threads is the 20th field, and the start the 22nd; the state is the third.
         let threads = number(fields.nth(16)?);

@@ -3,7 +3,7 @@
 use crate::account::Mark;
 use crate::hook::Hooked;
 use crate::ledger::Space;
-use crate::{arrays, code, contexts, graphs, linear, physical, pools, tells, tells_use};
+use crate::{arrays, code, contexts, graphs, linear, physical, pools, settle, tells, tells_use};
 use cutap_hook::contract::Call;
 use cutap_wire::limited::{Kind, Row};
 
@@ -63,9 +63,9 @@ pub unsafe extern "C" fn after(call: *mut Call) {
         Kind::Retains => physical::retained(hooked),
         Kind::Maps => physical::mapped(hooked),
         Kind::Unmaps => physical::unmapped(hooked),
-        Kind::ShrinksPool => pools::settle_all(),
+        Kind::ShrinksPool => settle::settle_all(),
         Kind::EndsPool => linear::after_free(hooked, Space::Pool),
-        Kind::Waits => pools::waited(),
+        Kind::Waits => settle::after_wait(),
         Kind::AddsNode => graphs::added(hooked),
         Kind::AddsAnyNode => graphs::added_any(hooked),
         Kind::Clones => graphs::copied(hooked, Space::Graph),

@@ -1,6 +1,6 @@
 //! What the driver and the runtime tell of memory: a device is as large as its limit.
 
-use crate::account::Device;
+use crate::device::Device;
 use crate::hook::Hooked;
 use crate::{code, config};
 use cutap_wire::accounts::UNIT;

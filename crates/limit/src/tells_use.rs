@@ -1,6 +1,6 @@
-//! What NVML tells of memory and of processes: the same as the driver.
+//! What NVML says about memory and processes: the same as the driver.
 
-use crate::account::Device;
+use crate::device::Device;
 use crate::hook::Hooked;
 use crate::{config, driver, process, tells};
 use cutap_wire::accounts::UNIT;

@@ -14,7 +14,7 @@ pub const NAME: usize = 64;
 pub const PATH: usize = 1024;
 /// Functions with a rule at most.
 pub const ROWS: usize = 48;
-/// Devices with a limit of their own, by their number in the program.
+/// Devices that may have separate limits, by their number in the program.
 pub const DEVICES: usize = 32;
 /// Refused calls that are described.
 pub const REFUSALS: usize = 8;
@@ -155,11 +155,11 @@ pub struct Places {
     pub location: [u32; 2],
     /// Bytes in the parameters of a node that takes memory; kind and bytes in those of any node.
     pub node: [u32; 3],
-    /// What NVML tells of memory: all, free, in use.
+    /// What NVML says about memory: all, free, in use.
     pub memory: [u32; 3],
     /// The same in its second form, and reserved memory.
     pub memory2: [u32; 4],
-    /// What NVML tells of a process: bytes of the structure, number, memory.
+    /// What NVML says about a process: bytes of the structure, number, memory.
     pub process: [u32; 3],
     /// The same in its second form.
     pub process2: [u32; 3],
@@ -177,9 +177,9 @@ pub struct Numbers {
     pub device_location: u32,
     /// The attributes of a pool: bytes that it has, and those that are in use.
     pub pool: [u32; 2],
-    /// The same of the memory of graphs.
+    /// These attributes for the memory of graphs.
     pub graph: [u32; 2],
-    /// Flags of an array without memory of its own.
+    /// Flags of an array that gets memory later, from elsewhere.
     pub no_memory: u32,
     /// The kind of a node that takes memory.
     pub memory_node: u32,
@@ -237,9 +237,9 @@ pub struct Head {
     pub accounts: [u8; PATH],
     /// The functions that the library calls.
     pub helpers: [[u8; NAME]; HELPERS],
-    /// Bytes of each device that has no limit of its own; `u64::MAX`: no limit.
+    /// Bytes of each device without a separate limit; `u64::MAX`: no limit.
     pub limit: u64,
-    /// Bytes of each device; 0: it has no limit of its own.
+    /// Bytes of each device; 0: it has no separate limit.
     pub limits: [u64; DEVICES],
     /// What could not be counted.
     pub uncounted: Uncounted,

@@ -1,4 +1,4 @@
-//! The accounts of `--limit-memory`: processes that stop at each step, go on, or are killed there.
+//! The accounts of `--limit-memory`: processes that stop at each step, continue, or are killed there.
 
 use cutap_wire::accounts::{Accounts, MAGIC, Process, SLOTS, VERSION, Word, Words, units};
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ impl Words for Free {
     }
 }
 
-/// What a process is told at each step.
+/// What a process does at a step.
 enum Next {
     Step,
     Die,
@@ -166,7 +166,7 @@ fn work(all: &Accounts<Stepped>, slot: usize) -> u64 {
     u64::from(first) + 2 * u64::from(second)
 }
 
-/// A process is killed at each step, while another one has stopped at each of its own. Nothing is lost: what the dead
+/// A process is killed at each step, while another one has stopped at each of its steps. Nothing is lost: what the dead
 /// one had comes back, and what the other one has is in its slot.
 #[test]
 fn a_killed_process_loses_nothing() {

@@ -1,5 +1,5 @@
 //! `--limit-memory` on every way in which memory of a device is given: by the driver, and by NVIDIA's own runtimes,
-//! shared and linked in. Each way is tried twice, so that memory which was given back is there again.
+//! shared and statically linked. Each way is tried twice, so that memory which was given back is there again.
 
 #[allow(dead_code, reason = "shared with the tests of runtimes")]
 #[path = "runtimes/real.rs"]

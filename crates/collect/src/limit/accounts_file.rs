@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub fn accounts(shared: Option<&Path>, run: &Path) -> Result<PathBuf> {
     let Some(folder) = shared else {
         let path = run.join(FILE);
-        make(&path).map_err(|e| refused(&path, &reason(&e), "choose another folder with --run-dir DIR"))?;
+        create(&path).map_err(|e| refused(&path, &reason(&e), "choose another folder with --run-dir DIR"))?;
         return Ok(path);
     };
     let advice = "give a folder of your own with --accounts DIR";
@@ -23,7 +23,7 @@ pub fn accounts(shared: Option<&Path>, run: &Path) -> Result<PathBuf> {
     // It appears whole by a link, so that another run that starts now finds it whole, or makes its own in vain.
     let temporary = folder.join(format!(".{FILE}-{}", random_name()));
     if std::fs::symlink_metadata(&path).is_err() {
-        let linked = make(&temporary).and_then(|()| std::fs::hard_link(&temporary, &path));
+        let linked = create(&temporary).and_then(|()| std::fs::hard_link(&temporary, &path));
         let _ = std::fs::remove_file(&temporary);
         if let Err(e) = linked.or_else(|e| if e.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(e) }) {
             return Err(refused(&path, &reason(&e), advice));
@@ -40,7 +40,7 @@ fn refused(path: &Path, why: &str, advice: &str) -> Error {
 }
 
 /// An empty file with its head.
-fn make(path: &Path) -> io::Result<()> {
+fn create(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     // Written whole, so that the room is there: a program that writes to a page without room dies.
     let mut bytes = [MAGIC.to_ne_bytes(), VERSION.to_ne_bytes()].concat();

@@ -42,7 +42,7 @@ impl Gpus {
             entries.get(*number).copied().ok_or_else(|| {
                 let count = entries.len();
                 Error::own(format!(
-                    "--gpus {number}: {VISIBLE}={list} has {count} devices, which are counted from 0; give other numbers"
+                    "--gpus {number}: {VISIBLE}={list} has {count} devices, counted from 0; give other numbers"
                 ))
             })
         });

@@ -1,5 +1,5 @@
-//! The hook library behind `--limit-memory`. It counts the memory that a process takes of each device, and
-//! answers a call that would take too much. All processes of the run count in one file ([`cutap_wire::accounts`]). Nothing is
+//! The hook library behind `--limit-memory`. It counts the memory that a process takes of each device, and answers a
+//! call that would take too much. All processes of the run count in one file ([`cutap_wire::accounts`]). Nothing is
 //! parsed in the target, and no function is named here: both are in `RUN/limit` ([`cutap_wire::limited`]). It has no
 //! heap, lock or thread.
 //!

@@ -52,7 +52,9 @@ fn main() {
     println!("cargo::rustc-env=CUTAP_SIM_CUPTI_LIBRARY={}", cupti.display());
     let inject = build(&root, "cutap-inject", &["--features", "inject"], &[]);
     println!("cargo::rustc-env=CUTAP_INJECT={}", inject.display());
-    println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml, gpu_time, cupti, inject]));
+    let limit = build(&root, "cutap-limit", &["--features", "inject"], &[]);
+    println!("cargo::rustc-env=CUTAP_LIMIT={}", limit.display());
+    println!("cargo::rustc-env=CUTAP_INSIDE={:016x}", hash(&[preload, sim, nvml, gpu_time, cupti, inject, limit]));
     println!("cargo::rustc-env=CUTAP_COMMIT={}", commit(&root));
     println!("cargo::rustc-env=CUTAP_CUDA_RANGE={}", cuda_range(&root));
 }

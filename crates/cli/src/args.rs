@@ -1,6 +1,7 @@
 //! Flags that several subcommands share. Each flag is declared once and flattened into the subcommands that have it.
 
 use crate::heading;
+use crate::limit_args::LimitArgs;
 use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
 use crate::verdict;
@@ -285,6 +286,8 @@ pub struct ProgramArgs {
     hooks: HookArgs,
     #[command(flatten)]
     inject: InjectArgs,
+    #[command(flatten)]
+    limit: LimitArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
@@ -301,7 +304,8 @@ impl ProgramArgs {
         self.strace.check()?;
         refuse_recording(self.program())?;
         let silent = self.strace.quiet;
-        let environment = self.strace.environment.into_iter().map(variable).collect();
+        let mut environment = self.limit.variables()?;
+        environment.extend(self.strace.environment.into_iter().map(variable));
         let mut words = self.program.into_iter();
         Ok(TraceOptions {
             program: words.next().unwrap_or_default(),
@@ -311,6 +315,8 @@ impl ProgramArgs {
             hooks: self.hooks.hooks,
             injected: self.inject.rules()?,
             seed: self.inject.seed.unwrap_or(1),
+            limits: self.limit.limits()?,
+            accounts: self.limit.accounts,
             silent,
             environment,
             ..TraceOptions::default()

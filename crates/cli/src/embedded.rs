@@ -10,6 +10,7 @@ pub const LIBRARIES: Embedded = Embedded {
     nvml: include_bytes!(env!("CUTAP_NVML")),
     gpu_time: include_bytes!(env!("CUTAP_GPU_TIME")),
     inject: include_bytes!(env!("CUTAP_INJECT")),
+    limit: include_bytes!(env!("CUTAP_LIMIT")),
     cupti: include_bytes!(env!("CUTAP_SIM_CUPTI_LIBRARY")),
 };
 

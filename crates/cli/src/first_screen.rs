@@ -15,8 +15,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
 
 const END: &str = "\
 cutap PROG means cutap trace PROG; cutap -- PROG runs a program that is named like a command.
-cutap help COMMAND explains a command; cutap help TOPIC one of filters, output, files, inject, hooks, environment, \
-strace.
+cutap help COMMAND explains a command; cutap help TOPIC one of filters, output, files, inject, limit, hooks, \
+environment, strace.
 
 Exit code of trace, record and run: the program's own, or death by the same signal. 125: cutap itself failed or could \
 not write the trace. 126: the program cannot be run. 127: there is no such program.";

@@ -13,6 +13,7 @@ mod first_screen;
 mod heading;
 mod input;
 mod inputs;
+mod limit_args;
 mod pager;
 mod progress;
 mod reader_thread;

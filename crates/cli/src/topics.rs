@@ -5,12 +5,13 @@ use cutap_trace::Layer;
 use std::fmt::Write;
 
 /// A page and the word by which it is asked for. {LAYERS} and the like stand for lists.
-const TOPICS: [(&str, &str); 7] = [
+const TOPICS: [(&str, &str); 8] = [
     ("filters", include_str!("../help/filters.txt")),
     ("output", include_str!("../help/output.txt")),
     ("files", include_str!("../help/files.txt")),
     ("environment", include_str!("../help/environment.txt")),
     ("inject", include_str!("../help/inject.txt")),
+    ("limit", include_str!("../help/limit.txt")),
     ("hooks", include_str!("../help/hooks.txt")),
     ("strace", include_str!("../help/strace.txt")),
 ];

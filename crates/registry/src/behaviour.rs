@@ -22,6 +22,8 @@ struct Raw {
     #[serde(default)]
     roles: Vec<Role>,
     #[serde(default)]
+    memory: Vec<Memory>,
+    #[serde(default)]
     names: Vec<Names>,
     #[serde(default)]
     answers: Vec<Answers>,
@@ -98,6 +100,15 @@ struct Role {
     functions: Vec<Spanned<String>>,
 }
 
+/// Functions of which `--limit-memory` knows what they do with memory, by a word for it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Memory {
+    kind: String,
+    source: Spanned<String>,
+    functions: Vec<Spanned<String>>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Blocks {
@@ -131,6 +142,8 @@ pub(crate) struct Behaviour {
     pub(crate) roles: BTreeSet<(String, String, u8)>,
     /// Patterns of names, those with `!` first, and their roles.
     pub(crate) role_patterns: BTreeSet<(String, String)>,
+    /// Functions and patterns, and what they do with memory.
+    pub(crate) memory: Vec<(String, String)>,
     pub(crate) names: Vec<Names>,
     pub(crate) answers: Vec<Answers>,
     pub(crate) statuses: Vec<Status>,
@@ -166,6 +179,16 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
             }
             check(&source, &name, known)?;
             roles.insert((name.into_inner(), group.role.clone(), group.argument));
+        }
+    }
+    let mut memory = Vec::new();
+    for group in raw.memory {
+        check_source(&source, &group.source)?;
+        for name in group.functions {
+            if !name.get_ref().contains('*') {
+                check(&source, &name, known)?;
+            }
+            memory.push((name.into_inner(), group.kind.clone()));
         }
     }
     for of in &raw.names {
@@ -205,6 +228,7 @@ pub(crate) fn read(path: &Path, known: &BTreeSet<String>, layers: &[&str]) -> Re
         ends_capture: ends_capture?,
         roles,
         role_patterns,
+        memory,
         names: raw.names,
         answers: raw.answers,
         statuses: raw.statuses,

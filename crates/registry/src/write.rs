@@ -108,6 +108,11 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     for (pattern, role) in &behaviour.role_patterns {
         writeln!(out, "({pattern:?}, Role::{role}),").unwrap();
     }
+    let about = "Functions and patterns of names, and what `--limit-memory` knows of them.";
+    write!(out, "];\n\n/// {about}\npub static MEMORY: &[(&str, &str)] = &[\n").unwrap();
+    for (name, kind) in &behaviour.memory {
+        writeln!(out, "({name:?}, {kind:?}),").unwrap();
+    }
     out.push_str("];\n\n/// How the functions of layers are named.\npub static NAMES: &[LayerNames] = &[\n");
     for of in &behaviour.names {
         let (layer, prefix, not, status) = (of.layer().to_uppercase(), &of.prefix, &of.not, &of.status);

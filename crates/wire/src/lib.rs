@@ -10,6 +10,8 @@
 //! RUN/p<pid>-<n>/names    names of slots, libraries, instances, kernels (names)
 //! RUN/gpu_clocks          clocks of the GPUs, once a second; only with --gpu-time (gpu_clocks)
 //! RUN/inject              what --inject does to calls (injected)
+//! RUN/limit               what --limit-memory allows, and what it refused (limited)
+//! RUN/accounts            memory of each process (accounts)
 //! RUN/hooks               hook libraries, and what hooks may know of functions; only with --hook (hooks)
 //! RUN/p<pid>-<n>/hook_active  which hook each thread is in (hooks)
 //! RUN/p<pid>-<n>/t<k>.counts, t<k>.runtimes  numbers of calls under --count and --chatter=count (counts)
@@ -20,6 +22,7 @@
 #![cfg_attr(not(any(test, feature = "loom")), no_std)]
 #![warn(missing_docs)]
 
+pub mod accounts;
 mod atomic;
 pub mod control;
 pub mod counts;
@@ -31,6 +34,7 @@ pub mod injected;
 #[cfg(all(test, not(feature = "loom")))]
 mod interrupted;
 pub mod kept_calls;
+pub mod limited;
 pub mod memory;
 pub mod names;
 pub mod process;

@@ -31,7 +31,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
     (
         "collect",
         "",
-        &["base", "options", "run_dir", "output", "record", "start", "hooks", "inject", "collector", "front"],
+        &["base", "options", "run_dir", "output", "record", "start", "hooks", "inject", "limit", "collector", "front"],
     ),
     (
         "preload",

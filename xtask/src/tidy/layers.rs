@@ -22,6 +22,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-gpu-time", &["cutap-calls", "cutap-wire"]),
     ("cutap-inject", &["cutap-hook", "cutap-wire"]),
+    ("cutap-limit", &["cutap-hook", "cutap-wire"]),
     ("cutap-machine", &["cutap-quantity"]),
     ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-cudest", "cutap-machine", "cutap-tensor-map"]),
     ("cutap-nvml", &["cutap-calls", "cutap-machine"]),

@@ -168,7 +168,7 @@ fn files() -> Finding {
 }
 
 fn cache() -> Finding {
-    let wanted = Wanted { driver: DriverChoice::Simulated, gpu_time: true, inject: true };
+    let wanted = Wanted { driver: DriverChoice::Simulated, gpu_time: true, inject: true, limit: true };
     match cutap_collect::unpack::unpack(LIBRARIES, wanted) {
         Ok(unpacked) => finding("cache", true, unpacked.preload.display().to_string(), ""),
         Err(e) => Finding {

@@ -10,7 +10,7 @@ use std::io::Write;
 
 #[derive(Debug, clap::Args)]
 pub struct Help {
-    /// A command, a layer, or a topic: filters, output, files, hooks, environment, strace
+    /// A command, a layer, or a topic: filters, output, files, inject, limit, hooks, environment, strace
     #[arg(value_name = "COMMAND|TOPIC")]
     word: Option<String>,
 }

@@ -50,7 +50,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
         crate::options::simulated::check()?;
     }
     let hooks = hooks::check(&options.hooks)?;
-    let wanted_libraries = Wanted { driver: options.driver, gpu_time: options.gpu_time, inject: false };
+    let wanted_libraries = Wanted { driver: options.driver, gpu_time: options.gpu_time, inject: false, limit: false };
     let unpacked = unpack(embedded, wanted_libraries)?;
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
     let driver = unpacked.driver.as_deref();

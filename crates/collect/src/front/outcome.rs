@@ -8,6 +8,7 @@ use crate::front::supervisor::CollectorSupervisor;
 use crate::front::trace_options::TraceOptions;
 use crate::hooks;
 use crate::inject;
+use crate::limit;
 use crate::output::omission_notes::omission_notes;
 use crate::output::record_summary::record_summary;
 use crate::record::pack::{is_the_same, pack_recorded};
@@ -39,6 +40,9 @@ impl Outcome<'_> {
         not_started.iter().for_each(|line| print_notice(line));
         if !self.is_detached && not_started.is_none() {
             inject::end_lines(run, &self.options.injected).iter().for_each(|line| self.notice(line));
+        }
+        if !self.is_detached && !self.options.limits.is_empty() {
+            limit::end_lines(run, self.child).iter().for_each(|line| print_notice(line));
         }
         let are_unmatched = self.is_detached || hooks::ended_at_start(run, self.child);
         print_unmatched(if are_unmatched { hooks::unmatched_hooks(run) } else { hooks::not_called(run) });

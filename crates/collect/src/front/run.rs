@@ -6,6 +6,7 @@ use crate::front::request::Request;
 use crate::front::trace_options::TraceOptions;
 use crate::hooks;
 use crate::inject;
+use crate::limit;
 use crate::run_dir::control::{self, RunSettings};
 use crate::run_dir::folder;
 use crate::start::injection_way::InjectionWay;
@@ -57,6 +58,10 @@ impl Run {
         }
         if !options.injected.is_empty() {
             control::write_injected(&run.dir, &inject::file_bytes(&options.injected, options.seed)?)?;
+        }
+        if !options.limits.is_empty() {
+            let accounts = limit::accounts(options.accounts.as_deref(), &run.path)?;
+            control::write_limit(&run.dir, &limit::file_bytes(&options.limits, &accounts)?)?;
         }
         if let Some(range) = &options.range {
             control::write_capture_range(&run.dir, range)?;

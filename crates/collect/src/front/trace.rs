@@ -10,6 +10,7 @@ use crate::front::run::Run;
 use crate::front::supervisor::ready;
 use crate::front::trace_options::TraceOptions;
 use crate::hooks;
+use crate::limit;
 use crate::options::driver_choice::DriverChoice;
 use crate::output::previous::Previous;
 use crate::run_dir::control::{self, Page};
@@ -27,9 +28,21 @@ use cutap_calls::generated::gpu_clocks::LIBRARY;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// The hook library behind `--inject`. It is unpacked before the run directory names it.
-fn inject_library(embedded: Embedded) -> Result<PathBuf> {
-    Ok(unpack(embedded, Wanted { driver: DriverChoice::Installed, gpu_time: false, inject: true })?.inject)
+/// The hook libraries behind `--inject` and `--limit-memory`. They are unpacked before the run directory names them.
+fn put_own_hooks_first(embedded: Embedded, options: &TraceOptions, hooks: &mut hooks::Hooks) -> Result<()> {
+    let (inject, limit) = (!options.injected.is_empty(), !options.limits.is_empty());
+    if inject && limit {
+        limit::check_room(options.injected.iter().map(|rule| rule.functions.len()).sum())?;
+    }
+    if inject || limit {
+        let own_libraries = Wanted { driver: DriverChoice::Installed, gpu_time: false, inject, limit };
+        let unpacked = unpack(embedded, own_libraries)?;
+        // A rule that answers a call is before the limit, which then counts nothing.
+        for (_, path) in [(limit, unpacked.limit), (inject, unpacked.inject)].into_iter().filter(|(is, _)| *is) {
+            hooks.put_first(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs the program to its end and returns how it ended. If the program succeeded and the trace could not be written,
@@ -37,9 +50,7 @@ fn inject_library(embedded: Embedded) -> Result<PathBuf> {
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let startup = StartupState::capture();
     let mut request = Request::new(options)?;
-    if !options.injected.is_empty() {
-        request.hooks.put_first(inject_library(embedded)?)?;
-    }
+    put_own_hooks_first(embedded, options, &mut request.hooks)?;
     let named = output::name(options)?;
     let named = named.as_deref();
     let mut output = Output::open(named, options, &request.used_names(options))?;
@@ -47,7 +58,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     if let Some(recording) = named.filter(|_| options.record) {
         control::write_recording(&run.dir, recording)?;
     }
-    let wanted_libraries = Wanted { driver: options.driver, gpu_time: options.gpu_time, inject: false };
+    let wanted_libraries = Wanted { driver: options.driver, gpu_time: options.gpu_time, inject: false, limit: false };
     let unpack_libraries = || unpack(embedded, wanted_libraries);
     // The collector has to know which NVML it asks.
     let unpacked_before = if options.gpu_time { Some(unpack_libraries()?) } else { None };

@@ -1,6 +1,7 @@
 //! The options of `cutap trace` and `cutap record`.
 
 use crate::inject::InjectRule;
+use crate::limit::MemoryLimit;
 use crate::options::capture_range::CaptureRange;
 use crate::options::driver_choice::DriverChoice;
 use crate::options::overflow_policy::OverflowPolicy;
@@ -54,6 +55,10 @@ pub struct TraceOptions {
     pub injected: Vec<InjectRule>,
     /// The first number of the chances of `--inject`.
     pub seed: u64,
+    /// What `--limit-memory` allows.
+    pub limits: Vec<MemoryLimit>,
+    /// The folder of accounts that several runs share.
+    pub accounts: Option<PathBuf>,
     /// Hook libraries, in their order.
     pub hooks: Vec<PathBuf>,
     /// A run directory that stays.

@@ -38,7 +38,7 @@ impl Hooks {
     pub fn put_first(&mut self, path: PathBuf) -> Result<()> {
         if self.0.len() == LIBRARIES {
             return Err(Error::own(format!(
-                "--inject needs the place of a hook library ({LIBRARIES} fit); leave one out"
+                "--inject and --limit-memory need the places of hook libraries ({LIBRARIES} fit); leave one out"
             )));
         }
         self.0.insert(0, path);

@@ -174,6 +174,11 @@ pub fn write_injected(run: &RunPath, bytes: &[u8]) -> Result<()> {
     write_new(&run.join(cutap_wire::injected::FILE), bytes)
 }
 
+/// Writes what `--limit-memory` allows.
+pub fn write_limit(run: &RunPath, bytes: &[u8]) -> Result<()> {
+    write_new(&run.join(cutap_wire::limited::FILE), bytes)
+}
+
 /// Writes where the recording is, for who knows the run alone.
 pub fn write_recording(run: &RunPath, recording: &Path) -> Result<()> {
     let path = std::path::absolute(recording).unwrap_or_else(|_| recording.to_owned());

@@ -17,6 +17,8 @@ pub const PRELOAD: &str = "libcutap_preload.so";
 
 /// Name of the injection in its folder.
 pub const GPU_TIME: &str = "libcutap_gpu_time.so";
+/// Name of the hook library behind `--limit-memory`.
+pub const LIMIT: &str = "cutap-limit";
 /// Name of the hook library behind `--inject`, as readers name what did something to a call.
 pub const INJECT: &str = "cutap-inject";
 /// The injection that the user named, which ours loads behind itself.

@@ -10,7 +10,7 @@ use crate::base::trusted::{self, FolderUse};
 use crate::base::user::own_uid;
 use crate::options::driver_choice::DriverChoice;
 use crate::run_dir::folder::private;
-use crate::start::environment::{GPU_TIME, INJECT, PRELOAD, can_be_preloaded};
+use crate::start::environment::{GPU_TIME, INJECT, LIMIT, PRELOAD, can_be_preloaded};
 use cutap_wire::control;
 use std::ffi::CString;
 use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions, set_permissions};
@@ -34,6 +34,8 @@ pub struct Embedded {
     pub gpu_time: &'static [u8],
     /// The hook library behind `--inject`.
     pub inject: &'static [u8],
+    /// The hook library behind `--limit-memory`.
+    pub limit: &'static [u8],
     /// The simulated machine's `libcupti.so`.
     pub cupti: &'static [u8],
 }
@@ -49,6 +51,8 @@ pub struct Unpacked {
     pub gpu_time: PathBuf,
     /// The path of the hook library behind `--inject`, if it was wanted.
     pub inject: PathBuf,
+    /// The path of the one behind `--limit-memory`, if it was wanted.
+    pub limit: PathBuf,
 }
 
 /// Which libraries are unpacked beside the preload.
@@ -60,6 +64,8 @@ pub struct Wanted {
     pub gpu_time: bool,
     /// The hook library behind `--inject`.
     pub inject: bool,
+    /// The one behind `--limit-memory`.
+    pub limit: bool,
 }
 
 /// Unpacks them, or finds them unpacked.
@@ -149,7 +155,11 @@ fn unpack_into(base: &Path, open: bool, embedded: Embedded, wanted: Wanted) -> s
     if wanted.inject {
         own_file(&inject, embedded.inject, for_all_users)?;
     }
-    Ok(Unpacked { preload, driver, gpu_time, inject })
+    let limit = folder.join(LIMIT);
+    if wanted.limit {
+        own_file(&limit, embedded.limit, for_all_users)?;
+    }
+    Ok(Unpacked { preload, driver, gpu_time, inject, limit })
 }
 
 /// The folder of a driver. The simulated one has its NVML and CUPTI; beside the one on GPUs, NVML is NVIDIA's.

@@ -64,8 +64,8 @@ pub extern "C" fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) -
     })
 }
 
-/// Attributes 0 to 3: bytes in use and held, each now and at most. This driver reports the memory that graphs
-/// reserve.
+/// Attributes 0 to 3: bytes in use and held, each now and at most. This driver reports the memory that launches have
+/// allocated: a node alone has an address and no memory.
 pub extern "C" fn cuDeviceGetGraphMemAttribute(ordinal: i32, id: u32, value: Out<u64>) -> u32 {
     answer(|| {
         let ordinal = device(ordinal)?;
@@ -73,8 +73,10 @@ pub extern "C" fn cuDeviceGetGraphMemAttribute(ordinal: i32, id: u32, value: Out
             return Err(Fault::INVALID_VALUE);
         }
         let state = driver_state();
-        let of_graphs = state.memory.allocations.values().filter(|a| a.kind == Kind::Graph && a.device == ordinal);
-        value.check()?.put(of_graphs.map(|a| a.size).sum())
+        let memory = &state.memory;
+        let is_allocated = |address: &u64| memory.of_graphs.get(address).is_some_and(|of| of.allocated);
+        let of_graphs = memory.allocations.iter().filter(|(_, a)| a.kind == Kind::Graph && a.device == ordinal);
+        value.check()?.put(of_graphs.filter(|(address, _)| is_allocated(address)).map(|(_, a)| a.size).sum())
     })
 }
 

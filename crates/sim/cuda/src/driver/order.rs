@@ -48,11 +48,12 @@ fn start(mut state: Guard, handle: Handle, order: u64, op: Op) -> Answer<Guard> 
         AtOnce.submit(&[], op)?;
         return Ok(driver_state());
     }
-    let (lane, after) = prepare(&mut state, handle)?;
+    let Prepared { lane, device, after } = prepare(&mut state, handle)?;
     let Some(stream) = state.stream.streams.get_mut(&handle) else { return Err(Fault::INVALID_HANDLE) };
     stream.queue.push_front(Operation { order, work: Work::Running });
     drop(state);
-    let result = lane.submit(&after, op);
+    let lane = lane.map_or_else(|| new_lane(handle, device), Ok);
+    let result = lane.and_then(|lane| lane.submit(&after, op));
     let mut state = driver_state();
     if let Some(stream) = state.stream.streams.get_mut(&handle) {
         stream.queue.pop_front();
@@ -66,20 +67,29 @@ fn start(mut state: Guard, handle: Handle, order: u64, op: Op) -> Answer<Guard> 
     result.map(|_| state)
 }
 
-/// The lane of a stream, and what its next operation comes after.
-fn prepare(state: &mut DriverState, handle: Handle) -> Answer<(Arc<dyn Lane>, Vec<Fence>)> {
+/// A new lane for a stream. No lock may be held: the engine may have to make a channel.
+fn new_lane(handle: Handle, device: i32) -> Answer<Arc<dyn Lane>> {
+    let lane = allocation::space(device)?.lane()?;
+    if let Some(stream) = driver_state().stream.streams.get_mut(&handle) {
+        stream.lane = Some(Arc::clone(&lane));
+    }
+    Ok(lane)
+}
+
+/// What the next operation of a stream needs.
+struct Prepared {
+    /// If the stream has one.
+    lane: Option<Arc<dyn Lane>>,
+    device: i32,
+    after: Vec<Fence>,
+}
+
+fn prepare(state: &mut DriverState, handle: Handle) -> Answer<Prepared> {
+    let context = lookup(&state.stream.streams, handle)?.context;
+    let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
     let stream = lookup_mut(&mut state.stream.streams, handle)?;
-    let (context, mut after) = (stream.context, std::mem::take(&mut stream.after));
+    let mut after = std::mem::take(&mut stream.after);
     let (is_legacy, is_blocking, lane) = (stream.legacy, stream.blocking(), stream.lane.clone());
-    let lane = match lane {
-        Some(lane) => lane,
-        None => {
-            let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
-            let lane = allocation::space(device)?.lane()?;
-            lookup_mut(&mut state.stream.streams, handle)?.lane = Some(Arc::clone(&lane));
-            lane
-        }
-    };
     // The legacy stream comes after the blocking streams of its context, and they after it.
     if is_legacy || is_blocking {
         let peers = state.stream.streams.iter().filter(|(peer, s)| s.context == context && **peer != handle);
@@ -90,7 +100,7 @@ fn prepare(state: &mut DriverState, handle: Handle) -> Answer<(Arc<dyn Lane>, Ve
         after.extend(state.stream.orphans.iter().filter(|(of, _)| *of == context).map(|(_, fence)| *fence));
     }
     after.retain(|fence| !engine::reached(*fence).unwrap_or(true));
-    Ok((lane, after))
+    Ok(Prepared { lane, device, after })
 }
 
 /// The next operation of a stream comes after the last recording of an event.

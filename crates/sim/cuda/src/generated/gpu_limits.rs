@@ -18,8 +18,6 @@ pub static GPU_LIMITS: &[(&str, &str)] = &[
     ("cuIpcOpenMemHandle", "memory and events are not shared between processes"),
     ("cuIpcOpenMemHandle_v2", "memory and events are not shared between processes"),
     ("cuKernelSetCacheConfig", "the hint is ignored"),
-    ("cuLaunchGrid", "not with arguments of cuParamSet"),
-    ("cuLaunchGridAsync", "not with arguments of cuParamSet"),
     ("cuLinkComplete", "several pieces are not linked"),
     ("cuMemAdvise", "the hint is ignored"),
     ("cuMemAdvise_v2", "the hint is ignored"),
@@ -54,8 +52,6 @@ pub mod limited {
     pub const IPC_OPEN_MEM_HANDLE: &str = "cuIpcOpenMemHandle";
     pub const IPC_OPEN_MEM_HANDLE_V2: &str = "cuIpcOpenMemHandle_v2";
     pub const KERNEL_SET_CACHE_CONFIG: &str = "cuKernelSetCacheConfig";
-    pub const LAUNCH_GRID: &str = "cuLaunchGrid";
-    pub const LAUNCH_GRID_ASYNC: &str = "cuLaunchGridAsync";
     pub const LINK_COMPLETE: &str = "cuLinkComplete";
     pub const MEM_ADVISE: &str = "cuMemAdvise";
     pub const MEM_ADVISE_V2: &str = "cuMemAdvise_v2";

@@ -133,15 +133,14 @@ def build(nvcc, folder, out):
     flags += ["-rdc=true"] if re.search(r"SEPARABLE_COMPILATION ON", text) else []
     command = [nvcc, *flags, "-o", str(out / name), *source_files(folder, text), *(f"-l{lib}" for lib in sorted(libraries))]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-    # Modules that the program loads at run time lie beside it.
-    for source in re.findall(r"(\w+)\.(?:ptx|fatbin)", text):
-        kernel = next(iter(folder.glob(f"{source}*.cu")), None)
-        for kind in ("ptx", "fatbin") if kernel else ():
-            module = [nvcc, "-arch=sm_90", f"-{kind}", f"-I{folder.parents[2] / 'Common'}", "-o", str(out / f"{source}.{kind}")]
-            subprocess.run([*module, kernel.name], cwd=folder, capture_output=True, timeout=300)
-            shutil.copy(out / f"{source}.{kind}", folder) if (out / f"{source}.{kind}").exists() else None
-            shutil.copy(out / f"{source}.{kind}", folder / "data") if (folder / "data").is_dir() else None
-    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["?"])[-1][:200]
+    # Modules that the program loads at run time are looked for in its folder.
+    for module, kind in set(re.findall(r"(\w+)\.(ptx|fatbin)", text)):
+        kernel = folder / (re.sub("(32|64)$", "", module) + ".cu")
+        if kernel.exists():
+            command = [nvcc, "-arch=sm_90", f"-{kind}", f"-I{folder.parents[2] / 'Common'}", "-o", str(folder / f"{module}.{kind}")]
+            subprocess.run([*command, kernel.name], cwd=folder, capture_output=True, timeout=300)
+    wrong = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line or "cannot find" in line]
+    return None if done.returncode == 0 else (wrong or ["?"])[0][-200:]
 
 
 # What differs between two runs with the same driver: times, rates, addresses, names of processes.

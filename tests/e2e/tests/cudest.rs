@@ -161,6 +161,35 @@ fn hard_use() {
     }
 }
 
+/// What the driver refuses is listed at the end, with the place of the first call.
+#[test]
+fn refused_calls_are_listed() {
+    let folder = built("refused_calls", &[]);
+    let run = |words: &[&str]| {
+        let mut command = Command::new(cutap());
+        command.args(words).arg("--").arg(folder.join("refused_calls"));
+        command.env("LD_PRELOAD", model()).env("KERNEL_MODEL_VERSION", "580.159.04");
+        finish(command.env("CUTAP_CUDEST_MODE", "B"))
+    };
+    let done = run(&["run", "--cudest"]);
+    assert_eq!(done.status.code(), Some(7), "{} {}", done.stdout, done.stderr);
+    let answers: Vec<&str> = done.stdout.lines().collect();
+    assert!(answers.len() == 9 && answers.iter().all(|line| line.ends_with(": 801")), "{}", done.stdout);
+    for line in &answers {
+        let name = line.split(": ").next().unwrap();
+        let times = if name == "cuIpcGetMemHandle" { "2 times" } else { "once" };
+        let is_listed = |line: &str| {
+            line.starts_with(&format!("cutap-cudest: {name}"))
+                && line.contains(&format!(" was refused {times}, first by refused_calls+0x"))
+        };
+        assert!(done.stderr.lines().any(is_listed), "{name}: {}", done.stderr);
+    }
+    // On simulated devices the same objects exist, although no kernel reads through them.
+    let done = run(&["run", "--sim"]);
+    assert!(done.stdout.contains("cuTexObjectCreate: 0\n"), "{} {}", done.stdout, done.stderr);
+    assert!(!done.stderr.contains("was refused"), "{}", done.stderr);
+}
+
 /// A program that opens libcuda by a path, and one that is linked with an RPATH, get the driver of cutap.
 #[test]
 fn a_driver_that_is_named_by_a_path() {

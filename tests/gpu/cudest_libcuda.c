@@ -1,5 +1,5 @@
 /* The measurements of `hopper` (crates/cudest/examples) through libcuda: the same kernels, sizes and loops.
- * usage: cudest_libcuda CUBIN first|launch|streams|bandwidth|use|attributes   prints name=value pairs */
+ * usage: cudest_libcuda CUBIN first|launch|streams|graph|bandwidth|use|attributes   prints name=value pairs */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +17,8 @@ F(cuMemcpyHtoDAsync_v2, uint64_t, const void *, size_t, void *); F(cuMemcpyDtoHA
 F(cuMemcpyDtoDAsync_v2, uint64_t, uint64_t, size_t, void *);
 F(cuLaunchKernel, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 F(cuStreamCreate, void **, unsigned); F(cuStreamSynchronize, void *); F(cuEventCreate, void **, unsigned); F(cuEventRecord, void *, void *);
+F(cuStreamBeginCapture_v2, void *, int); F(cuStreamEndCapture, void *, void **); F(cuGraphInstantiateWithFlags, void **, void *, unsigned long long);
+F(cuGraphLaunch, void *, void *);
 #define CK(x) do { int r_ = (x); if (r_) { fprintf(stderr, "%s -> %d\n", #x, r_); exit(2); } } while (0)
 static int up(const void *a, const void *b) { double x = *(double *)a, y = *(double *)b; return x < y ? -1 : x > y; }
 static double median(double *v, int n) { qsort(v, n, sizeof *v, up); return v[n / 2]; }
@@ -71,6 +73,21 @@ int main(int c, char **v)
         void *e; CK(cuEventCreate(&e, 0)); t = now(); for (int i = 0; i < 400; i++) CK(cuEventRecord(e, st[0])); double rec = (now() - t) / 400;
         CK(cuStreamSynchronize(st[0]));
         printf("launch_wait=%.2f launch_call=%.2f queued=%.2f record=%.2f\n", median(w, 7), median(q, 7), all, rec);
+    }
+    if (!strcmp(v[2], "graph")) {
+        /* 20 launches in a row, each after the one before. */
+        void *graph, *exec; double per_call[7];
+        L(cuStreamBeginCapture_v2); L(cuStreamEndCapture); L(cuGraphInstantiateWithFlags); L(cuGraphLaunch);
+        CK(cuStreamBeginCapture_v2(st[0], 0)); for (int i = 0; i < 20; i++) ONE(st[0]); CK(cuStreamEndCapture(st[0], &graph));
+        CK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+        for (int i = 0; i < 20; i++) CK(cuGraphLaunch(exec, st[0]));
+        CK(cuStreamSynchronize(st[0]));
+        for (int r = 0; r < 7; r++) {
+            double t = now(); for (int i = 0; i < 50; i++) { CK(cuGraphLaunch(exec, st[0])); CK(cuStreamSynchronize(st[0])); } w[r] = (now() - t) / 50;
+            t = now(); for (int i = 0; i < 20; i++) CK(cuGraphLaunch(exec, st[0])); per_call[r] = (now() - t) / 20;
+            CK(cuStreamSynchronize(st[0])); q[r] = (now() - t) / 20;
+        }
+        printf("graph_wait=%.2f graph_call=%.2f graph_each=%.2f\n", median(w, 7), median(per_call, 7), median(q, 7));
     }
     if (!strcmp(v[2], "streams")) {
         uint64_t z = 0; void *no[] = { &z };

@@ -6,7 +6,7 @@
 #
 # LIBCUDA_FOLDER names a folder `cudest` with another build of our libcuda.so.1, which is used instead of cutap's.
 #
-# A part is a program: own addresses tensor_box driver_api saxpy fill sgemm mlp ops gpt gpt_bfloat resnet graph
+# A part is a program: own addresses random tensor_box driver_api saxpy fill sgemm mlp ops gpt gpt_bfloat resnet graph
 # streams memory expandable threads compiled triton cupy refused layers. CUBIN names kernels-12.9-sm_90.cubin of crates/cudest/tests/cubins, where it is
 # not beside this folder. Lines: PASS, FAIL or SKIP, the part, seconds with NVIDIA's driver and with ours.
 set -u
@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/programs
 cubin=${CUBIN:-$here/../../crates/cudest/tests/cubins/kernels-12.9-sm_90.cubin}
 own=${OWN_DRIVER:-$here/../programs/cudest/own_driver.c}
-parts=" ${*:-own addresses tensor_box driver_api saxpy fill sgemm graph mlp memory expandable streams threads ops gpt resnet gpt_bfloat cupy triton compiled refused layers} "
+parts=" ${*:-own addresses random tensor_box driver_api saxpy fill sgemm graph mlp memory expandable streams threads ops gpt resnet gpt_bfloat cupy triton compiled refused layers} "
 mkdir -p "$out" && cd "$out" || exit 2
 failed=0
 python=$(command -v python3)
@@ -77,6 +77,8 @@ skip() { [[ $parts == *" $1 "* ]] && echo "SKIP $1: $2"; }
 
 gcc -O1 -o own_driver "$own" "$library" && both own 40 ./own_driver "$cubin" computed
 gcc -O1 -o addresses "$(dirname "$own")/chosen_addresses.c" "$library" && both addresses 40 ./addresses "$cubin" computed
+# Another SEED makes other launches.
+gcc -O1 -o random "$(dirname "$own")/random_launches.c" "$library" && both random 60 ./random "$cubin" computed "${SEED:-1}"
 gcc -O1 -o tensor_box "$programs/tensor_box.c" "$library" && both tensor_box 40 ./tensor_box "${cubin/kernels/launches}" 2
 if [[ $parts == *" driver_api "* ]]; then
   if [[ -n $ptxas ]]; then

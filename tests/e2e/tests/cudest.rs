@@ -110,6 +110,86 @@ fn memory_at_chosen_addresses() {
     assert_eq!((&*done.stdout, done.status.code()), (AT_CHOSEN_ADDRESSES, Some(7)), "{}", done.stderr);
 }
 
+/// Copies and sets of four streams, between launches that have no effect on the model.
+#[test]
+fn random_launches_on_four_streams() {
+    let folder = built("random_launches", &[]);
+    let run = |seed: &str| {
+        let mut command = Command::new(cutap());
+        command.args(["run", "--cudest", "--"]).arg(folder.join("random_launches")).arg(cubin()).args(["no", seed]);
+        command.env("LD_PRELOAD", model()).env("KERNEL_MODEL_VERSION", "580.159.04");
+        finish(command.env("CUTAP_CUDEST_MODE", "B"))
+    };
+    let (one, again, other) = (run("1"), run("1"), run("2"));
+    for done in [&one, &again, &other] {
+        assert_eq!(done.status.code(), Some(7), "{} {}", done.stdout, done.stderr);
+        assert!(done.stdout.ends_with("the same as on the CPU: 8 of 8\n"), "{}", done.stdout);
+        assert!(!done.stderr.contains("cutap-cudest:"), "{}", done.stderr);
+    }
+    assert_eq!(one.stdout, again.stdout);
+    assert_ne!(one.stdout, other.stdout);
+}
+
+/// Threads, objects that come and go, and a fault that ends the context: every later call has its error.
+#[test]
+fn hard_use() {
+    let folder = built("hard_use", &["-pthread"]);
+    let cubin = cubin().with_file_name("faults-ptxas-12.9-sm_90.cubin");
+    let run = |words: &[&str], fault: &str| {
+        let mut command = Command::new(cutap());
+        command.args(["run", "--cudest", "--"]).arg(folder.join("hard_use")).arg(&cubin).args(words);
+        command.env("LD_PRELOAD", model()).env("KERNEL_MODEL_VERSION", "580.159.04");
+        if !fault.is_empty() {
+            command.env("KERNEL_MODEL_FAULT", fault);
+        }
+        let done = finish(command.env("CUTAP_CUDEST_MODE", "B"));
+        assert_eq!(done.status.code(), Some(7), "{words:?}: {} {}", done.stdout, done.stderr);
+        (done.stdout, done.stderr)
+    };
+    assert_eq!(run(&["short"], "").0, "right: 1\n");
+    assert_eq!(run(&["threads", "no", "10"], "").0, "threads right: 64 of 64, functions of the host: 64\n");
+    assert_eq!(run(&["churn", "no", "3"], "").0, "memory came back: 1\n");
+    let calls = ["wait", "query", "context", "another launch", "a copy", "an allocation", "a stream", "a free"];
+    for (fault, name, error) in [("31@1", "unmapped", 700), ("13@1", "trapped", 719)] {
+        let (printed, errors) = run(&[name], fault);
+        let sticky: String = calls.iter().map(|call| format!("{call}: {error}\n")).collect();
+        assert_eq!(printed, format!("launch: 0\n{sticky}"), "{errors}");
+        let kernel = if name == "trapped" { name } else { "add" };
+        let lines: Vec<&str> = errors.lines().filter(|line| line.starts_with("cutap-cudest:")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(&format!("error {error} ended the context: Xid ")), "{errors}");
+        assert!(lines[0].contains(&format!("kernel {kernel}")), "{errors}");
+    }
+}
+
+/// What the driver refuses is listed at the end, with the place of the first call.
+#[test]
+fn refused_calls_are_listed() {
+    let folder = built("refused_calls", &[]);
+    let run = |words: &[&str]| {
+        let mut command = Command::new(cutap());
+        command.args(words).arg("--").arg(folder.join("refused_calls"));
+        command.env("LD_PRELOAD", model()).env("KERNEL_MODEL_VERSION", "580.159.04");
+        finish(command.env("CUTAP_CUDEST_MODE", "B"))
+    };
+    let done = run(&["run", "--cudest"]);
+    assert_eq!(done.status.code(), Some(7), "{} {}", done.stdout, done.stderr);
+    let answers: Vec<&str> = done.stdout.lines().collect();
+    assert!(answers.len() == 9 && answers.iter().all(|line| line.ends_with(": 801")), "{}", done.stdout);
+    for line in &answers {
+        let name = line.split(": ").next().unwrap();
+        let times = if name == "cuIpcGetMemHandle" { "2 times" } else { "once" };
+        let is_listed = |line: &str| {
+            line.starts_with(&format!("cutap-cudest: {name}"))
+                && line.contains(&format!(" was refused {times}, first by refused_calls+0x"))
+        };
+        assert!(done.stderr.lines().any(is_listed), "{name}: {}", done.stderr);
+    }
+    // On simulated devices the same objects exist, although no kernel reads through them.
+    let done = run(&["run", "--sim"]);
+    assert!(done.stdout.contains("cuTexObjectCreate: 0\n"), "{} {}", done.stdout, done.stderr);
+    assert!(!done.stderr.contains("was refused"), "{}", done.stderr);
+}
+
 /// A program that opens libcuda by a path, and one that is linked with an RPATH, get the driver of cutap.
 #[test]
 fn a_driver_that_is_named_by_a_path() {

@@ -43,6 +43,12 @@ pub(crate) struct Gpu {
     video: Video,
     /// Launches that were not run.
     pub(crate) launches: usize,
+    /// The memory with the error notifier of the last channel that has one, by client and memory.
+    pub(crate) notifier: (u32, u32),
+    /// A planted fault: the Xid, and the number of the launch that ends with it.
+    pub(crate) fault: Option<(u32, usize)>,
+    /// The fault has come: nothing runs any more.
+    stopped: bool,
 }
 
 /// Pages of video memory, by client and memory, and by number in the memory. Pages of no mapping have the number 0 for
@@ -183,6 +189,12 @@ fn releases(launch: &Launch) -> Vec<(u64, u32)> {
     enabled.map(one).filter(|(address, _)| *address != 0).collect()
 }
 
+/// What the driver writes into an error notifier: time in two words, Xid, status above further information.
+fn error_record(xid: u32) -> Vec<u8> {
+    const FAILED: u32 = 0xffff << 16;
+    [1, 0, xid, FAILED].iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
 impl Gpu {
     /// A part of a memory is at an address from now on.
     pub(crate) fn map(&mut self, memory: (u32, u32), base: u64, bytes: u64, offset: u64) {
@@ -196,6 +208,10 @@ impl Gpu {
 
     /// Runs what channels have, as far as their semaphores let them. Whether anything was done.
     pub(crate) fn run(&mut self, process: &mut dyn Memory) -> bool {
+        if self.stopped {
+            return false;
+        }
+        let notifier = self.mapped.get(&self.notifier).map(|(base, _)| *base);
         let mut seen = Seen { process, ranges: &self.ranges, video: &mut self.video };
         let mut done = false;
         for channel in self.channels.values_mut() {
@@ -224,13 +240,19 @@ impl Gpu {
                 }
             }
             while let Some(step) = channel.waiting.front() {
+                let is_grid = matches!(step, Step::Launch(launch) if launch.is_grid());
+                if let Some((xid, _)) = self.fault.filter(|(_, number)| is_grid && *number == self.launches + 1) {
+                    notifier.into_iter().for_each(|at| seen.write(at, &error_record(xid)));
+                    self.stopped = true;
+                    return true;
+                }
                 if !seen.run(step) {
                     break;
                 }
                 if let Some((to, bytes)) = filled(&channel.waiting) {
                     seen.write(to, &bytes);
                 }
-                self.launches += usize::from(matches!(step, Step::Launch(launch) if launch.is_grid()));
+                self.launches += usize::from(is_grid);
                 channel.waiting.pop_front();
                 done = true;
                 if channel.waiting.is_empty() {

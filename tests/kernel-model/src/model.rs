@@ -92,6 +92,11 @@ impl Model {
         Self { answers: Some(answers), ..Self::new(tables) }
     }
 
+    /// The launch with this number, from 1 on, ends with an Xid. All work after it stays undone.
+    pub fn plant_fault(&mut self, xid: u32, launch: usize) {
+        self.gpu.fault = Some((xid, launch));
+    }
+
     /// The requests since the last call that had no exact answer.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
@@ -371,6 +376,10 @@ impl Model {
         };
         if let (OK, Some(given), 0x6f) = (status, &given, class & 0xff) {
             self.gpu.channels.insert((client, handle), channel(client, given));
+            match number(given, "hObjectError") {
+                0 => {}
+                memory => self.gpu.notifier = (client, memory),
+            }
         }
         if let (OK, Some(given)) = (status, &given) {
             let question = Question::Class(class);

@@ -219,6 +219,8 @@ pub struct Loss {
     pub sm: Option<SmError>,
     /// The kernel that ended by it, if that is known.
     pub kernel: Option<String>,
+    /// The function of libcuda that the kernel called, if it ended there.
+    pub called: Option<String>,
     /// What else is known of it.
     pub detail: String,
 }
@@ -258,6 +260,9 @@ impl std::fmt::Display for Loss {
         }
         if let Some(kernel) = &self.kernel {
             write!(f, "; kernel {kernel}")?;
+        }
+        if let Some(called) = &self.called {
+            write!(f, "; it called {called}, which cudest does not have")?;
         }
         f.write_str(&self.detail)
     }

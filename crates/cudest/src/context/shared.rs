@@ -212,8 +212,9 @@ impl Shared {
         let time = u64::from(high) << 32 | u64::from(low);
         let (fault, sm) = self.fault_details(xid);
         let kernel = self.faulting_kernel(sm);
-        let detail = self.missing_detail(xid, sm);
-        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, kernel, detail }).clone())
+        let called = sm.and_then(|sm| self.code_maps.missing_at(sm.instruction));
+        let detail = if called.is_some() { String::new() } else { self.missing_detail(xid, sm) };
+        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, kernel, called, detail }).clone())
     }
 
     /// The kernel with the instruction that an SM reports, or else the one that runs, if only one does.
@@ -228,12 +229,9 @@ impl Shared {
         })
     }
 
-    /// The call of a function that libcuda would have, if a kernel ended there.
+    /// The functions of libcuda that a kernel may have called, if nothing says where it ended.
     fn missing_detail(&self, xid: u32, sm: Option<SmError>) -> String {
         const TRAP: u32 = 13;
-        if let Some(name) = sm.and_then(|sm| self.code_maps.missing_at(sm.instruction)) {
-            return format!("; it called {name}, which cudest does not have");
-        }
         let missing = if xid == TRAP && sm.is_none() { self.code_maps.missing() } else { Vec::new() };
         if missing.is_empty() {
             return String::new();

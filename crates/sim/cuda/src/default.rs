@@ -50,7 +50,7 @@ pub extern "C" fn answer(place: u32, registers: *const u64, stack: *const u64) -
     });
     if result.is_ok() && refused::is_reported() {
         // SAFETY: the return address is below the words of the stack.
-        refused::count(name, "it is not written", unsafe { *stack.sub(1) });
+        refused::count(name, "it is not written", Some(unsafe { *stack.sub(1) }));
     }
     result.err().unwrap_or(Fault::NOT_SUPPORTED).0
 }

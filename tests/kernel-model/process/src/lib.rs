@@ -5,7 +5,7 @@
 //!
 //! `KERNEL_MODEL_VERSION`: the driver's version, 580.159.04 unless it is set. `KERNEL_MODEL_LOG`: a file to which each
 //! request is written that had no exact answer. `KERNEL_MODEL_RUN`: a run of `cutap syscall trace --json` whose answers
-//! replace those of the recorded runs.
+//! replace those of the recorded runs. `KERNEL_MODEL_FAULT`: `31@5` ends the fifth launch with Xid 31.
 
 mod entries;
 mod files;

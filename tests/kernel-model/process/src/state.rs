@@ -40,7 +40,14 @@ fn made() -> MutexGuard<'static, State> {
             Some(path) => Answers::of_file(path.as_ref(), version()).expect("KERNEL_MODEL_RUN is a recorded run"),
             None => Answers::new(version()),
         };
-        Mutex::new(State { model: Model::with_answers(tables, answers), nodes: BTreeMap::new(), log, runs: false })
+        let mut model = Model::with_answers(tables, answers);
+        if let Ok(fault) = std::env::var("KERNEL_MODEL_FAULT") {
+            let numbers =
+                fault.split_once('@').and_then(|(xid, launch)| Some((xid.parse().ok()?, launch.parse().ok()?)));
+            let (xid, launch) = numbers.expect("KERNEL_MODEL_FAULT is an Xid, @ and the number of a launch, as 31@5");
+            model.plant_fault(xid, launch);
+        }
+        Mutex::new(State { model, nodes: BTreeMap::new(), log, runs: false })
     };
     STATE.get_or_init(new).lock().unwrap_or_else(PoisonError::into_inner)
 }

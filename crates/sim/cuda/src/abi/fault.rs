@@ -34,6 +34,7 @@ impl Fault {
     pub const PEER_ACCESS_NOT_ENABLED: Fault = Fault(705);
     pub const PRIMARY_CONTEXT_ACTIVE: Fault = Fault(708);
     pub const CONTEXT_IS_DESTROYED: Fault = Fault(709);
+    pub const ASSERT: Fault = Fault(710);
     pub const HOST_MEMORY_ALREADY_REGISTERED: Fault = Fault(712);
     pub const HOST_MEMORY_NOT_REGISTERED: Fault = Fault(713);
     pub const HARDWARE_STACK_ERROR: Fault = Fault(714);

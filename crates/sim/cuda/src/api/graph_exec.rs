@@ -69,7 +69,7 @@ fn instantiate(graph_exec: Out<Handle>, graph: Handle, flags: u64) -> Result<(),
     destroy::hold(&mut state, &memory);
     let handle = state.new_handle();
     let id = state.next_order() as u32;
-    state.graph.executables.insert(handle, Executable { flags, parts, id });
+    state.graph.executables.insert(handle, Executable { flags, parts: Arc::new(parts), id });
     Ok(graph_exec.put(handle)?)
 }
 
@@ -138,13 +138,13 @@ pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
     answer(|| {
         let mut state = driver_state();
         let Executable { flags, parts, .. } = lookup_exec(&mut state, handle)?;
-        let (flags, parts) = (*flags, parts.clone());
+        let (flags, parts) = (*flags, Arc::clone(parts));
         let stream = context::stream(&mut state, stream)?;
         capture_status::refuse(&mut state, stream)?;
         if flags & FREE_AT_LAUNCH != 0 {
             destroy::free_at_launch(&mut state, &parts);
         }
-        submit::put(state, stream, Task::Child(handle, Arc::new(parts)), false)
+        submit::put(state, stream, Task::Child(handle, parts), false)
     })
 }
 
@@ -186,7 +186,7 @@ fn update(handle: Handle, graph: Handle) -> Answer<Result<(), (u32, Handle)>> {
     let mut state = driver_state();
     lookup_exec(&mut state, handle)?;
     let parts = graph::parts(&state, graph)?;
-    let parts_of_it = &mut lookup_exec(&mut state, handle)?.parts;
+    let parts_of_it = Arc::make_mut(&mut lookup_exec(&mut state, handle)?.parts);
     let (before, after) = (parts_of_it.allocated(), parts.allocated());
     let result = parts_of_it.update(parts);
     if result.is_ok() {
@@ -221,7 +221,7 @@ fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut DriverState) -> Answ
         lookup_exec(&mut state, handle)?;
         let task = task(&mut state)?;
         lower::check_range(&state, &task)?;
-        let part = lookup_exec(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let part = lookup_exec(&mut state, handle)?.part(node).ok_or(Fault::INVALID_VALUE)?;
         if part.task.kind() != task.kind() {
             return Err(Fault::INVALID_VALUE);
         }
@@ -277,7 +277,7 @@ pub extern "C" fn cuGraphExecNodeSetParams(handle: Handle, node: Handle, params:
 pub extern "C" fn cuGraphNodeSetEnabled(handle: Handle, node: Handle, enabled: u32) -> u32 {
     answer(|| {
         let mut state = driver_state();
-        let part = lookup_exec(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let part = lookup_exec(&mut state, handle)?.part(node).ok_or(Fault::INVALID_VALUE)?;
         match part.task {
             Task::Kernel(_) | Task::Copy(_) | Task::Set(_) => part.enabled = enabled != 0,
             _ => return Err(Fault::INVALID_VALUE),
@@ -290,7 +290,7 @@ pub extern "C" fn cuGraphNodeGetEnabled(handle: Handle, node: Handle, enabled: O
     answer(|| {
         enabled.check()?;
         let mut state = driver_state();
-        let part = lookup_exec(&mut state, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        let part = lookup_exec(&mut state, handle)?.part(node).ok_or(Fault::INVALID_VALUE)?;
         enabled.put(part.enabled.into())
     })
 }

@@ -1,11 +1,10 @@
 //! Launches of kernels. They are checked and put into their stream, but no kernel runs.
 
 use crate::abi::{Answer, Fault, In, answer, bytes_at};
-use crate::driver::code::loaded;
 use crate::driver::device::attribute;
 use crate::driver::occupancy::{blocks, max_dynamic_shared};
-use crate::driver::{context, current, submit};
-use crate::engine::{machine, refused};
+use crate::driver::{context, submit};
+use crate::engine::machine;
 use crate::state::{Arguments, Function, Handle, Launch, Task, driver_state, lookup, lookup_mut};
 use cutap_machine::attribute_id;
 use std::collections::BTreeMap;
@@ -71,7 +70,10 @@ pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc
         let (buffer, size) = in_extra(extra)?;
         let size = size.min(len);
         block[..size as usize].copy_from_slice(&bytes_at(buffer, size)?);
-    } else if parameters == PARAMETERS_SET || parameters == 0 {
+    } else if parameters == PARAMETERS_SET {
+        let size = f.set_parameters.len().min(block.len());
+        block[..size].copy_from_slice(&f.set_parameters[..size]);
+    } else if parameters == 0 {
         return Ok(None);
     } else {
         for (n, p) in layout.iter().enumerate() {
@@ -141,26 +143,11 @@ pub fn cluster_blocks(config: &Config) -> Answer<u64> {
     }
 }
 
-/// Loads the code of a function into the memory of its device, outside of the lock.
-fn load(function: Handle) -> Answer {
-    let device = current::device()?;
-    let image = lookup(&driver_state().code.functions, function)?.image.clone();
-    loaded(&image, device).map(drop)
-}
-
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
     launch_as(function, config, parameters, extra, false)
 }
 
 fn launch_as(function: Handle, config: Config, parameters: u64, extra: u64, cooperative: bool) -> Answer {
-    if machine().runs_kernels() {
-        if parameters == PARAMETERS_SET {
-            // The arguments of cuParamSet* are not kept.
-            refused::count("cuLaunchGrid", "arguments by cuParamSet", 0);
-            return Err(Fault::NOT_SUPPORTED);
-        }
-        load(function)?;
-    }
     let mut state = driver_state();
     check(lookup(&state.code.functions, function)?, &config, parameters, extra)?;
     let stream = context::stream(&mut state, config.stream)?;
@@ -282,24 +269,45 @@ pub extern "C" fn cuFuncSetSharedSize(function: Handle, bytes: u32) -> u32 {
     change(function, |f| f.shared = bytes)
 }
 
+/// Bytes of parameters that the functions from before CUDA 4.0 take.
+const MOST_SET: u64 = 4096;
+
 pub extern "C" fn cuParamSetSize(function: Handle, bytes: u32) -> u32 {
-    if bytes > 4096 {
+    if u64::from(bytes) > MOST_SET {
         return answer(|| Err(Fault::INVALID_VALUE));
     }
-    change(function, |_| {})
+    change(function, |f| f.set_parameters.resize(bytes as usize, 0))
 }
 
-pub extern "C" fn cuParamSeti(function: Handle, _offset: i32, _value: u32) -> u32 {
-    change(function, |_| {})
+/// Puts bytes at an offset. The size of all parameters may be set before or after it.
+fn set_parameter(function: Handle, offset: i32, bytes: &[u8]) -> Answer {
+    let start = usize::try_from(offset).map_err(|_| Fault::INVALID_VALUE)?;
+    let end = start.checked_add(bytes.len()).filter(|end| *end as u64 <= MOST_SET).ok_or(Fault::INVALID_VALUE)?;
+    let mut state = driver_state();
+    let all = &mut lookup_mut(&mut state.code.functions, function)?.set_parameters;
+    if all.len() < end {
+        all.resize(end, 0);
+    }
+    all[start..end].copy_from_slice(bytes);
+    Ok(())
+}
+
+pub extern "C" fn cuParamSeti(function: Handle, offset: i32, value: u32) -> u32 {
+    answer(|| set_parameter(function, offset, &value.to_le_bytes()))
 }
 
 /// The value is in a vector register.
-pub extern "C" fn cuParamSetf(function: Handle, _offset: i32, _value: f32) -> u32 {
-    change(function, |_| {})
+pub extern "C" fn cuParamSetf(function: Handle, offset: i32, value: f32) -> u32 {
+    answer(|| set_parameter(function, offset, &value.to_le_bytes()))
 }
 
-pub extern "C" fn cuParamSetv(function: Handle, _offset: i32, _from: u64, _bytes: u32) -> u32 {
-    change(function, |_| {})
+pub extern "C" fn cuParamSetv(function: Handle, offset: i32, from: u64, bytes: u32) -> u32 {
+    answer(|| {
+        if u64::from(bytes) > MOST_SET {
+            return Err(Fault::INVALID_VALUE);
+        }
+        set_parameter(function, offset, &bytes_at(from, bytes.into())?)
+    })
 }
 
 pub extern "C" fn cuLaunch(function: Handle) -> u32 {

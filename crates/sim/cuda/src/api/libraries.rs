@@ -30,7 +30,12 @@ fn library_options(count: u32, names: In<u32>, values: In<u64>, of_file: bool) -
 }
 
 fn load(library: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
-    answer(|| library.check()?.put(code::load_library(&mut driver_state(), image()?)))
+    answer(|| {
+        library.check()?;
+        // A compiler may run. Only then the lock is taken.
+        let image = image()?;
+        library.put(code::load_library(&mut driver_state(), image))
+    })
 }
 
 /// The options for the compiler have no effect, except for its logs.
@@ -97,9 +102,8 @@ pub extern "C" fn cuLibraryGetGlobal(address: Out<u64>, size: Out<usize>, librar
         if address.is_null() && size.is_null() {
             return Err(Fault::INVALID_VALUE);
         }
-        let mut state = driver_state();
-        let module = code::module_of(&mut state, library)?;
-        let (start, bytes) = code::variable(&mut state, module, name.str()?)?;
+        let module = code::module_of(&mut driver_state(), library)?;
+        let (start, bytes) = code::variable(module, name.str()?)?;
         address.put_if_wanted(start);
         size.put_if_wanted(bytes as usize);
         Ok(())

@@ -1,11 +1,13 @@
-//! The linker: it collects pieces of code and returns one image, from which modules can be loaded. It compiles
-//! nothing, so the image contains machine code only if a piece did.
+//! The linker: it collects pieces of code and returns one image, from which modules can be loaded. On simulated devices
+//! it compiles nothing, so the image contains machine code only if a piece did.
 
 use crate::abi::{Answer, Fault, In, Out, Text, answer, bytes_at};
 use crate::api::modules::options;
 use crate::driver::current;
+use crate::engine::refused;
+use crate::generated::limited;
 use crate::image::{self, Source};
-use crate::state::{DriverState, Handle, Link, driver_state, lookup_mut};
+use crate::state::{Handle, Link, driver_state, lookup, lookup_mut};
 
 pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, link: Out<Handle>) -> u32 {
     answer(|| {
@@ -20,15 +22,20 @@ pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, l
     })
 }
 
-/// Kinds 0 to 2: machine code, PTX, fat binary. Kinds 3 and 4: object and archive, which are ignored.
-fn add(state: &mut DriverState, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
-    let link = lookup_mut(&mut state.code.links, link)?;
-    match kind {
-        0..=2 => drop(link.logs.append_outcome(image::read(Source::Bytes(&code)))?),
-        3 | 4 => return Ok(()),
+/// Kinds 0 to 2: machine code, PTX, fat binary. Kinds 3 and 4: object and archive, which simulated devices ignore. A
+/// compiler may run, so no lock may be held.
+fn add(link: Handle, kind: u32, code: Vec<u8>) -> Answer {
+    let logs = lookup(&driver_state().code.links, link)?.logs;
+    let code = match kind {
+        0..=2 => {
+            let image = logs.append_outcome(image::read(Source::Bytes(&code)))?;
+            // What was compiled needs no compiler again.
+            if image.code.is_empty() { code } else { image.code }
+        }
+        3 | 4 => return refused::on_gpus(limited::LINK_COMPLETE),
         _ => return Err(Fault::INVALID_VALUE),
-    }
-    link.images.push(code);
+    };
+    lookup_mut(&mut driver_state().code.links, link)?.images.push(code);
     Ok(())
 }
 
@@ -43,13 +50,12 @@ pub extern "C" fn cuLinkAddData_v2(
     values: In<u64>,
 ) -> u32 {
     answer(|| {
-        let mut state = driver_state();
-        lookup_mut(&mut state.code.links, link)?;
+        lookup(&driver_state().code.links, link)?;
         options(count, names, values)?;
         if data == 0 || size == 0 || kind > 5 {
             return Err(Fault::INVALID_VALUE);
         }
-        add(&mut state, link, kind, bytes_at(data, size as u64)?)
+        add(link, kind, bytes_at(data, size as u64)?)
     })
 }
 
@@ -62,11 +68,11 @@ pub extern "C" fn cuLinkAddFile_v2(
     values: In<u64>,
 ) -> u32 {
     answer(|| {
-        lookup_mut(&mut driver_state().code.links, link)?;
+        lookup(&driver_state().code.links, link)?;
         options(count, names, values)?;
         // The file may be slow, so the lock is not held.
         let code = image::file(path.str()?.as_ref())?;
-        add(&mut driver_state(), link, kind, code)
+        add(link, kind, code)
     })
 }
 

@@ -17,7 +17,12 @@ pub extern "C" fn cuModuleGetLoadingMode(mode: Out<u32>) -> u32 {
 }
 
 fn load(module: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
-    answer(|| module.check()?.put(code::load(&mut driver_state(), image()?)?))
+    answer(|| {
+        module.check()?;
+        // A compiler may run. Only then the lock is taken.
+        let image = image()?;
+        module.put(code::load(&mut driver_state(), image)?)
+    })
 }
 
 pub extern "C" fn cuModuleLoad(module: Out<Handle>, path: Text) -> u32 {
@@ -92,7 +97,7 @@ pub extern "C" fn cuModuleGetGlobal_v2(address: Out<u64>, size: Out<usize>, modu
         if address.is_null() && size.is_null() {
             return Err(Fault::INVALID_VALUE);
         }
-        let (start, bytes) = code::variable(&mut driver_state(), module, name.str()?)?;
+        let (start, bytes) = code::variable(module, name.str()?)?;
         address.put_if_wanted(start);
         size.put_if_wanted(bytes as usize);
         Ok(())

@@ -4,7 +4,7 @@
 use crate::abi::{Answer, Fault, In, Out, answer};
 use crate::driver::device::{device, memory};
 use crate::driver::{allocation, context, destroy, submit};
-use crate::engine::machine;
+use crate::engine::{machine, refused};
 use crate::state::{Allocation, DriverState, Handle, Kind, Pool, Task, driver_state};
 
 /// The default pool of a device. It is created at the first request.
@@ -226,11 +226,15 @@ pub extern "C" fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, _location: u
 
 /// This driver shares no pool with another process.
 pub extern "C" fn cuMemPoolExportToShareableHandle(_handle: u64, pool: Handle, _kind: u32, _flags: u64) -> u32 {
-    answer(|| lookup_pool(&driver_state(), pool).and(Err(Fault::INVALID_VALUE)))
+    answer(|| {
+        lookup_pool(&driver_state(), pool)?;
+        refused::on_gpus("cuMemPoolExportToShareableHandle")?;
+        Err(Fault::INVALID_VALUE)
+    })
 }
 
 pub extern "C" fn cuMemPoolImportFromShareableHandle(_pool: u64, _file: u64, _kind: u32, _flags: u64) -> u32 {
-    answer(|| Err(Fault::INVALID_VALUE))
+    answer(|| refused::on_gpus("cuMemPoolImportFromShareableHandle").and(Err(Fault::INVALID_VALUE)))
 }
 
 /// The device of a CUmemLocation.

@@ -73,5 +73,8 @@ pub extern "C" fn cuIpcGetEventHandle(handle: Out<Shared>, event: Handle) -> u32
 }
 
 pub extern "C" fn cuIpcOpenEventHandle(event: Out<Handle>, handle: ByValue) -> u32 {
-    answer(|| event.check().and_then(|_| open(handle).or(Err(Fault::MAP_FAILED))).and(Err(Fault::INVALID_CONTEXT)))
+    answer(|| {
+        refused::on_gpus("cuIpcOpenEventHandle")?;
+        event.check().and_then(|_| open(handle).or(Err(Fault::MAP_FAILED))).and(Err(Fault::INVALID_CONTEXT))
+    })
 }

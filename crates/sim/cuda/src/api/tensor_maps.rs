@@ -91,7 +91,7 @@ fn put(map: Out<Map>, encoded: Result<TensorMap, Refusal>, function: &str) -> An
         Ok(encoded) => map.put(in_pairs(encoded.words())),
         Err(Refusal::Invalid(_)) => Err(Fault::INVALID_VALUE),
         Err(Refusal::Unknown(what)) => {
-            refused::count(function, what, 0);
+            refused::count(function, what, None);
             Err(Fault::NOT_SUPPORTED)
         }
     }

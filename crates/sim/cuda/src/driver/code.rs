@@ -7,7 +7,7 @@ use crate::engine::{Code, machine};
 use crate::host::rows;
 use crate::image::{self, Image, Source};
 use crate::state::{
-    Allocation, DriverState, Function, Guard, Handle, Kind, Library, Module, driver_state, lookup, lookup_mut,
+    Allocation, DriverState, Function, Guard, Handle, Kind, Library, Module, Task, driver_state, lookup, lookup_mut,
 };
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -26,8 +26,14 @@ pub fn image_in(path: &CStr) -> Answer<Arc<Image>> {
     image::read(Source::Bytes(&bytes)).map(Arc::new)
 }
 
-/// The code of an image in the memory of a device. It is loaded at the first request, and stays as long as the image.
-pub fn loaded(image: &Image, device: i32) -> Answer<Arc<dyn Code>> {
+/// The code of an image in the memory of a device, if it is loaded there.
+pub fn loaded(image: &Image, device: i32) -> Option<Arc<dyn Code>> {
+    image.loaded.get(device as usize)?.get().map(Arc::clone)
+}
+
+/// Loads the code of an image into the memory of a device, where it stays as long as the image. This copies and may
+/// wait: no lock may be held.
+pub fn load_on(image: &Image, device: i32) -> Answer<Arc<dyn Code>> {
     let place = image.loaded.get(device as usize).ok_or(Fault::INVALID_DEVICE)?;
     if let Some(code) = place.get() {
         return Ok(Arc::clone(code));
@@ -35,6 +41,23 @@ pub fn loaded(image: &Image, device: i32) -> Answer<Arc<dyn Code>> {
     let code = machine().space(device::number(device))?.load(&image.code)?;
     // Another thread may have been faster.
     Ok(Arc::clone(place.get_or_init(|| code)))
+}
+
+/// The code that a task launches and that is not in the memory of the device yet.
+pub fn missing(state: &DriverState, task: &Task, device: i32) -> Vec<Arc<Image>> {
+    if !machine().runs_kernels() {
+        return Vec::new();
+    }
+    match task {
+        Task::Kernel(launch) => {
+            let image = state.code.functions.get(&launch.function).map(|function| &function.image);
+            image.filter(|image| loaded(image, device).is_none()).cloned().into_iter().collect()
+        }
+        Task::Child(_, parts) => {
+            parts.0.iter().filter(|p| p.enabled).flat_map(|p| missing(state, &p.task, device)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Creates a module in the current context.
@@ -138,8 +161,9 @@ pub fn function_of(state: &mut DriverState, kernel: Handle) -> Answer<Handle> {
     function_at(state, module, index)
 }
 
-/// The address and size of a variable. Its memory is allocated at the first request.
-pub fn variable(state: &mut DriverState, handle: Handle, name: &str) -> Answer<(u64, u64)> {
+/// The address and size of a variable. Its memory is allocated at the first request. No lock may be held.
+pub fn variable(handle: Handle, name: &str) -> Answer<(u64, u64)> {
+    let mut state = driver_state();
     let module = lookup(&state.code.modules, handle)?;
     let index = place(&module.image.variables, |v| v.name == name)?;
     let size = module.image.variables[index].size;
@@ -151,11 +175,13 @@ pub fn variable(state: &mut DriverState, handle: Handle, name: &str) -> Answer<(
     let kind = if image.variables[index].managed { Kind::Managed } else { Kind::Device };
     let allocation = Allocation { size, kind, device, context, id: 0, pool: Handle::NULL };
     let address = if machine().runs_kernels() {
-        let (address, _) = loaded(&image, device)?.variable(name)?;
+        drop(state);
+        let (address, _) = load_on(&image, device)?.variable(name)?;
+        state = driver_state();
         state.memory.allocations.insert(address, allocation);
         address
     } else {
-        let address = allocation::allocate_for(state, allocation)?;
+        let address = allocation::allocate_for(&mut state, allocation)?;
         // SAFETY: the allocation was just made with this size.
         unsafe { rows::fill(address, &image.variables[index].start, size) };
         address

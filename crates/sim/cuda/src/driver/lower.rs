@@ -2,7 +2,7 @@
 //! not put anything into a stream: that is `submit.rs`.
 
 use super::{code, copy, destroy, words};
-use crate::abi::Answer;
+use crate::abi::{Answer, Fault};
 use crate::engine::{KernelLaunch, Op, machine};
 use crate::state::{DriverState, Launch, Parts, Task, Work, driver_state, lookup, lookup_mut};
 use cutap_machine::config;
@@ -59,7 +59,8 @@ fn kernel(state: &DriverState, launch: &Launch, device: i32) -> Answer<Op> {
     let function = lookup(&state.code.functions, launch.function)?;
     let cluster = launch.attributes.get(&CLUSTER).map(|v| [v[0] as u32, (v[0] >> 32) as u32, v[1] as u32]);
     Ok(Op::Launch(Box::new(KernelLaunch {
-        code: code::loaded(&function.image, device)?,
+        // `submit.rs` has loaded it, unless another thread has replaced the function meanwhile.
+        code: code::loaded(&function.image, device).ok_or(Fault::INVALID_HANDLE)?,
         kernel: function.kernel().name.clone(),
         grid: launch.grid,
         block: launch.block,

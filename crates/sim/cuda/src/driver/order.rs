@@ -48,11 +48,12 @@ fn start(mut state: Guard, handle: Handle, order: u64, op: Op) -> Answer<Guard> 
         AtOnce.submit(&[], op)?;
         return Ok(driver_state());
     }
-    let (lane, after) = prepare(&mut state, handle)?;
+    let Prepared { lane, device, after } = prepare(&mut state, handle)?;
     let Some(stream) = state.stream.streams.get_mut(&handle) else { return Err(Fault::INVALID_HANDLE) };
     stream.queue.push_front(Operation { order, work: Work::Running });
     drop(state);
-    let result = lane.submit(&after, op);
+    let lane = lane.map_or_else(|| new_lane(handle, device), Ok);
+    let result = lane.and_then(|lane| lane.submit(&after, op));
     let mut state = driver_state();
     if let Some(stream) = state.stream.streams.get_mut(&handle) {
         stream.queue.pop_front();
@@ -66,20 +67,29 @@ fn start(mut state: Guard, handle: Handle, order: u64, op: Op) -> Answer<Guard> 
     result.map(|_| state)
 }
 
-/// The lane of a stream, and what its next operation comes after.
-fn prepare(state: &mut DriverState, handle: Handle) -> Answer<(Arc<dyn Lane>, Vec<Fence>)> {
+/// A new lane for a stream. No lock may be held: the engine may have to make a channel.
+fn new_lane(handle: Handle, device: i32) -> Answer<Arc<dyn Lane>> {
+    let lane = allocation::space(device)?.lane()?;
+    if let Some(stream) = driver_state().stream.streams.get_mut(&handle) {
+        stream.lane = Some(Arc::clone(&lane));
+    }
+    Ok(lane)
+}
+
+/// What the next operation of a stream needs.
+struct Prepared {
+    /// If the stream has one.
+    lane: Option<Arc<dyn Lane>>,
+    device: i32,
+    after: Vec<Fence>,
+}
+
+fn prepare(state: &mut DriverState, handle: Handle) -> Answer<Prepared> {
+    let context = lookup(&state.stream.streams, handle)?.context;
+    let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
     let stream = lookup_mut(&mut state.stream.streams, handle)?;
-    let (context, mut after) = (stream.context, std::mem::take(&mut stream.after));
+    let mut after = std::mem::take(&mut stream.after);
     let (is_legacy, is_blocking, lane) = (stream.legacy, stream.blocking(), stream.lane.clone());
-    let lane = match lane {
-        Some(lane) => lane,
-        None => {
-            let device = state.context.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
-            let lane = allocation::space(device)?.lane()?;
-            lookup_mut(&mut state.stream.streams, handle)?.lane = Some(Arc::clone(&lane));
-            lane
-        }
-    };
     // The legacy stream comes after the blocking streams of its context, and they after it.
     if is_legacy || is_blocking {
         let peers = state.stream.streams.iter().filter(|(peer, s)| s.context == context && **peer != handle);
@@ -90,7 +100,7 @@ fn prepare(state: &mut DriverState, handle: Handle) -> Answer<(Arc<dyn Lane>, Ve
         after.extend(state.stream.orphans.iter().filter(|(of, _)| *of == context).map(|(_, fence)| *fence));
     }
     after.retain(|fence| !engine::reached(*fence).unwrap_or(true));
-    Ok((lane, after))
+    Ok(Prepared { lane, device, after })
 }
 
 /// The next operation of a stream comes after the last recording of an event.
@@ -103,17 +113,77 @@ fn come_after(state: &mut DriverState, stream: Handle, event: Handle) {
     }
 }
 
-/// Puts several operations into a stream, with no other operation between them, and does not wait.
+/// Puts several operations into a stream, with no other operation between them, and does not wait. The caller's thread
+/// starts those that nothing is before, and the driver thread the others.
 pub fn submit_all(mut state: Guard, stream: Handle, works: Vec<Work>) -> Answer {
-    need_thread()?;
+    let is_first = lookup(&state.stream.streams, stream)?.queue.is_empty();
+    let mut last = 0;
     for work in works {
-        let order = state.next_order();
+        last = state.next_order();
         if let Some(entry) = state.stream.streams.get_mut(&stream) {
-            entry.queue.push_back(Operation { order, work });
+            entry.queue.push_back(Operation { order: last, work });
         }
     }
-    CHANGED.notify_all();
-    Ok(())
+    let mut result = Ok(());
+    while is_first && is_for_caller(&state, stream, last) {
+        let Some((_, first)) = take_first(&mut state, stream) else { break };
+        let Some((next_state, started)) = run_first(state, stream, first) else { return Err(Fault::NOT_INITIALIZED) };
+        state = next_state;
+        result = result.and(started);
+    }
+    let is_empty = state.stream.streams.get(&stream).is_none_or(|s| s.queue.is_empty());
+    if !is_empty || WAITING.load(Ordering::Relaxed) > 0 {
+        need_thread()?;
+        CHANGED.notify_all();
+    }
+    result
+}
+
+/// Whether the first operation of a stream is one of those up to `last` that may start now, and no code of the program.
+fn is_for_caller(state: &DriverState, handle: Handle, last: u64) -> bool {
+    let Some(stream) = state.stream.streams.get(&handle) else { return false };
+    stream.queue.front().is_some_and(|first| {
+        let is_own = matches!(first.work, Work::Engine(_) | Work::Internal(_) | Work::Record(..) | Work::Wait(..));
+        is_own && first.order <= last && is_ready(state, stream, &first.work) && !is_behind(state, stream, first.order)
+    })
+}
+
+/// Takes the first operation out of its stream, which stays in use, with the stream's context.
+fn take_first(state: &mut DriverState, handle: Handle) -> Option<(Handle, Operation)> {
+    let stream = state.stream.streams.get_mut(&handle)?;
+    let first = stream.queue.front_mut()?;
+    let work = std::mem::replace(&mut first.work, Work::Running);
+    Some((stream.context, Operation { order: first.order, work }))
+}
+
+/// Runs an operation that was taken out, without the lock, and its result. None in a child that code of the program has
+/// forked.
+fn run_first(state: Guard, handle: Handle, operation: Operation) -> Option<(Guard, Answer)> {
+    let Operation { order, work } = operation;
+    let result = match work {
+        Work::Engine(op) => start(state, handle, order, op).map(drop),
+        Work::Record(event, which) => record(state, handle, order, (event, which)).map(drop),
+        work => {
+            drop(state);
+            match work {
+                Work::Internal(run) => run(),
+                Work::Host(function, data) => function(data.0),
+                Work::Callback(function, stream, data) => function(stream, 0, data.0),
+                Work::Wait(event, _) => come_after(&mut driver_state(), handle, event),
+                Work::Engine(_) | Work::Record(..) | Work::Until(_) | Work::Running => {}
+            }
+            Ok(())
+        }
+    };
+    lifecycle::require_started().ok()?;
+    let mut state = driver_state();
+    if let Some(stream) = state.stream.streams.get_mut(&handle) {
+        stream.queue.pop_front();
+        if stream.closed && stream.queue.is_empty() {
+            close(&mut state, handle);
+        }
+    }
+    Some((state, result))
 }
 
 /// Puts an operation into a stream and waits until it has completed. The driver thread cannot wait: the call fails
@@ -284,7 +354,7 @@ fn serve() {
             let first = s.queue.front()?;
             (is_ready(&state, s, &first.work) && !is_behind(&state, s, first.order)).then_some(*handle)
         });
-        let Some((handle, stream)) = next.and_then(|handle| Some((handle, state.stream.streams.get_mut(&handle)?)))
+        let Some((handle, (context, first))) = next.and_then(|handle| Some((handle, take_first(&mut state, handle)?)))
         else {
             // Nothing reports a change of memory or a fence that is reached, so these are polled.
             let first = |s: &Stream| s.queue.front().map(|first| is_polled(&first.work));
@@ -292,40 +362,19 @@ fn serve() {
             state = CHANGED.wait_timeout(state, soon).unwrap_or_else(PoisonError::into_inner).0;
             continue;
         };
-        let context = stream.context;
-        let Some(first) = stream.queue.front_mut() else { continue };
-        let order = first.order;
-        let work = std::mem::replace(&mut first.work, Work::Running);
-        drop(state);
         current::set(context);
-        match work {
-            Work::Engine(op) => note_failure(start(driver_state(), handle, order, op)),
-            Work::Internal(run) => run(),
-            Work::Host(function, data) => function(data.0),
-            Work::Callback(function, stream, data) => function(stream, 0, data.0),
-            Work::Record(event, which) => note_failure(record(driver_state(), handle, order, (event, which))),
-            Work::Wait(event, _) => come_after(&mut driver_state(), handle, event),
-            Work::Until(_) | Work::Running => {}
-        }
-        if lifecycle::require_started().is_err() {
-            // The host function has forked, and this is the only thread of the child. Nothing is left to do.
-            return;
-        }
-        state = driver_state();
-        if let Some(stream) = state.stream.streams.get_mut(&handle) {
-            stream.queue.pop_front();
-            if stream.closed && stream.queue.is_empty() {
-                close(&mut state, handle);
-            }
-        }
+        // A host function has forked, and this is the only thread of the child. Nothing is left to do.
+        let Some((next_state, result)) = run_first(state, handle, first) else { return };
+        state = next_state;
+        note_failure(&mut state, result);
         CHANGED.notify_all();
     }
 }
 
 /// Keeps the first failure for the next wait.
-fn note_failure(result: Answer<Guard>) {
+fn note_failure(state: &mut DriverState, result: Answer) {
     if let Err(fault) = result {
-        driver_state().stream.failure.get_or_insert(fault);
+        state.stream.failure.get_or_insert(fault);
     }
 }
 

@@ -33,7 +33,7 @@ pub fn on_gpus(function: &str) -> Answer {
     if !is_reported() {
         return Ok(());
     }
-    count(function, reason(function), caller());
+    count(function, reason(function), None);
     Err(Fault::NOT_SUPPORTED)
 }
 
@@ -43,13 +43,13 @@ fn reason(function: &str) -> &'static str {
     place.and_then(|place| GPU_LIMITS.get(place)).map_or("it is not made", |(_, why)| why)
 }
 
-/// Counts a refused call. `caller` is an address in the code that called; 0 if it is not known.
-pub fn count(function: &str, why: &str, caller: u64) {
+/// Counts a refused call. `address` is in the code that called; without one the unwinder is asked.
+pub fn count(function: &str, why: &str, address: Option<u64>) {
     if !is_reported() {
         return;
     }
     let mut all = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
-    let first = || Refusal { count: 0, caller: place_of(caller), why: why.to_owned() };
+    let first = || Refusal { count: 0, caller: place_of(address.unwrap_or_else(caller)), why: why.to_owned() };
     all.entry(function.to_owned()).or_insert_with(first).count += 1;
 }
 
@@ -58,7 +58,7 @@ unsafe extern "C" {
     fn _Unwind_GetIP(frame: *mut c_void) -> u64;
 }
 
-/// The address behind the call of this library, by the unwinder. It is asked only for refused calls.
+/// The address behind the call of this library, by the unwinder. It is asked once for a refused function.
 fn caller() -> u64 {
     /// Any result but 0 ends the walk.
     const STOP: i32 = 4;
@@ -98,8 +98,8 @@ fn place_of(address: u64) -> String {
         }
         let file = CStr::from_ptr(info.dli_fname).to_string_lossy();
         let name = file.rsplit('/').next().unwrap_or_default();
-        // A frame of cutap hides the caller. A stack of the trace names it.
-        if name == "libcutap_preload.so" {
+        // A frame of cutap hides the caller; a stack of the trace names it. The driver's thread was called by libc.
+        if name == "libcutap_preload.so" || name.starts_with("libc.so") || name.starts_with("libpthread.so") {
             return String::new();
         }
         format!(", first by {name}+{:#x}", address - info.dli_fbase as u64)

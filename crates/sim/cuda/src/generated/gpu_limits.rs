@@ -15,11 +15,10 @@ pub static GPU_LIMITS: &[(&str, &str)] = &[
     ("cuGreenCtxCreate", "a context has all multiprocessors"),
     ("cuIpcGetEventHandle", "memory and events are not shared between processes"),
     ("cuIpcGetMemHandle", "memory and events are not shared between processes"),
+    ("cuIpcOpenEventHandle", "memory and events are not shared between processes"),
     ("cuIpcOpenMemHandle", "memory and events are not shared between processes"),
     ("cuIpcOpenMemHandle_v2", "memory and events are not shared between processes"),
     ("cuKernelSetCacheConfig", "the hint is ignored"),
-    ("cuLaunchGrid", "not with arguments of cuParamSet"),
-    ("cuLaunchGridAsync", "not with arguments of cuParamSet"),
     ("cuLinkComplete", "several pieces are not linked"),
     ("cuMemAdvise", "the hint is ignored"),
     ("cuMemAdvise_v2", "the hint is ignored"),
@@ -27,6 +26,8 @@ pub static GPU_LIMITS: &[(&str, &str)] = &[
     ("cuMemCreate", "memory of the GPU only, and not for other machines"),
     ("cuMemExportToShareableHandle", "memory is not shared between processes"),
     ("cuMemImportFromShareableHandle", "memory is not shared between processes"),
+    ("cuMemPoolExportToShareableHandle", "memory is not shared between processes"),
+    ("cuMemPoolImportFromShareableHandle", "memory is not shared between processes"),
     ("cuMemPrefetchAsync", "the hint is ignored"),
     ("cuMemPrefetchAsync_v2", "the hint is ignored"),
     ("cuMemSetAccess", "memory is for its own GPU alone, and read-only memory can be written"),
@@ -51,11 +52,10 @@ pub mod limited {
     pub const GREEN_CTX_CREATE: &str = "cuGreenCtxCreate";
     pub const IPC_GET_EVENT_HANDLE: &str = "cuIpcGetEventHandle";
     pub const IPC_GET_MEM_HANDLE: &str = "cuIpcGetMemHandle";
+    pub const IPC_OPEN_EVENT_HANDLE: &str = "cuIpcOpenEventHandle";
     pub const IPC_OPEN_MEM_HANDLE: &str = "cuIpcOpenMemHandle";
     pub const IPC_OPEN_MEM_HANDLE_V2: &str = "cuIpcOpenMemHandle_v2";
     pub const KERNEL_SET_CACHE_CONFIG: &str = "cuKernelSetCacheConfig";
-    pub const LAUNCH_GRID: &str = "cuLaunchGrid";
-    pub const LAUNCH_GRID_ASYNC: &str = "cuLaunchGridAsync";
     pub const LINK_COMPLETE: &str = "cuLinkComplete";
     pub const MEM_ADVISE: &str = "cuMemAdvise";
     pub const MEM_ADVISE_V2: &str = "cuMemAdvise_v2";
@@ -63,6 +63,8 @@ pub mod limited {
     pub const MEM_CREATE: &str = "cuMemCreate";
     pub const MEM_EXPORT_TO_SHAREABLE_HANDLE: &str = "cuMemExportToShareableHandle";
     pub const MEM_IMPORT_FROM_SHAREABLE_HANDLE: &str = "cuMemImportFromShareableHandle";
+    pub const MEM_POOL_EXPORT_TO_SHAREABLE_HANDLE: &str = "cuMemPoolExportToShareableHandle";
+    pub const MEM_POOL_IMPORT_FROM_SHAREABLE_HANDLE: &str = "cuMemPoolImportFromShareableHandle";
     pub const MEM_PREFETCH_ASYNC: &str = "cuMemPrefetchAsync";
     pub const MEM_PREFETCH_ASYNC_V2: &str = "cuMemPrefetchAsync_v2";
     pub const MEM_SET_ACCESS: &str = "cuMemSetAccess";

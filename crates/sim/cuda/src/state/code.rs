@@ -42,11 +42,22 @@ pub struct Function {
     /// Settings for the launch functions from before CUDA 4.0: block and bytes of shared memory.
     pub block: [u32; 3],
     pub shared: u32,
+    /// Their arguments, by offset.
+    pub set_parameters: Vec<u8>,
 }
 
 impl Function {
     pub fn new(context: Handle, home: Handle, index: usize, image: Arc<Image>) -> Self {
-        Function { context, home, index, image, attributes: BTreeMap::new(), block: [1; 3], shared: 0 }
+        Function {
+            context,
+            home,
+            index,
+            image,
+            attributes: BTreeMap::new(),
+            block: [1; 3],
+            shared: 0,
+            set_parameters: Vec::new(),
+        }
     }
 
     pub fn kernel(&self) -> &Kernel {

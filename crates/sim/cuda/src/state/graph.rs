@@ -3,9 +3,10 @@
 use super::capture::{Capture, Edge};
 use super::handle::Handle;
 use super::host_function::{Data, HostFunction};
-use super::task::{Parts, Task};
+use super::task::{Part, Parts, Task};
 use crate::abi::{Answer, Fault};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[derive(Default)]
 pub struct GraphState {
@@ -46,8 +47,16 @@ pub struct Node {
 /// A graph that was made ready to launch.
 pub struct Executable {
     pub flags: u64,
-    pub parts: Parts,
+    /// A launch that is being prepared refers to them too.
+    pub parts: Arc<Parts>,
     pub id: u32,
+}
+
+impl Executable {
+    /// The part of a node, for a change.
+    pub fn part(&mut self, node: Handle) -> Option<&mut Part> {
+        Arc::make_mut(&mut self.parts).find(node)
+    }
 }
 
 /// Data of the program that lives while a graph needs it, and its destructor.

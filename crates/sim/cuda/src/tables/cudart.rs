@@ -24,7 +24,11 @@ extern "C" fn nothing() -> u32 {
 
 /// A module from the wrapper that the compiler put into the program.
 extern "C" fn module(module_out: Out<Handle>, wrapper: u64) -> u32 {
-    answer(|| module_out.check()?.put(code::load(&mut driver_state(), code::image_at(wrapper)?)?))
+    answer(|| {
+        module_out.check()?;
+        let image = code::image_at(wrapper)?;
+        module_out.put(code::load(&mut driver_state(), image)?)
+    })
 }
 
 extern "C" fn module_with_options(

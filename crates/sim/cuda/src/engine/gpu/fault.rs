@@ -23,13 +23,16 @@ pub fn of(error: &Error, subject: &str) -> Fault {
 }
 
 fn listed(error: &Error, subject: &str, fault: Fault) -> Fault {
-    refused::count(subject, &error.to_string(), 0);
+    refused::count(subject, &error.to_string(), None);
     fault
 }
 
 /// The result of CUDA for the fault that ended a context. The warp's error register says what an SM refused.
 pub fn of_loss(loss: &Loss) -> Fault {
     const ERROR: u32 = 0xff;
+    if loss.called.as_deref() == Some("__assertfail") {
+        return Fault::ASSERT;
+    }
     match (loss.xid, loss.sm.map(|sm| sm.error & ERROR)) {
         (31, _) | (13, Some(0x0e)) => Fault::ILLEGAL_ADDRESS,
         (13, Some(0x0f)) => Fault::MISALIGNED_ADDRESS,
@@ -50,7 +53,7 @@ mod tests {
 
     fn loss(xid: u32, error: Option<u32>) -> Loss {
         let sm = error.map(|error| SmError { sm: 0, error, instruction: 0 });
-        Loss { xid, time: 0, fault: None, sm, detail: String::new(), kernel: None }
+        Loss { xid, time: 0, fault: None, sm, detail: String::new(), kernel: None, called: None }
     }
 
     #[test]
@@ -67,5 +70,7 @@ mod tests {
         ] {
             assert_eq!(of_loss(&loss(xid, error)).0, result, "{xid} {error:?}");
         }
+        let called = Some("__assertfail".to_owned());
+        assert_eq!(of_loss(&Loss { called, ..loss(13, Some(0x09)) }).0, 710);
     }
 }

@@ -30,7 +30,9 @@ impl Shared {
         let cutap_cudest::Error::Lost(loss) = error else { return result };
         match self.lost.compare_exchange(0, result.0, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
-                let kernel = self.launches.first_unfinished(&self.context);
+                // The error has the kernel, unless neither an SM nor the lanes say it.
+                let unfinished = || self.launches.first_unfinished(&self.context);
+                let kernel = if loss.kernel.is_some() { None } else { unfinished() };
                 let kernel = kernel.map_or_else(String::new, |name| format!("; it ran {name}"));
                 print_to_stderr(&format!("cutap-cudest: error {} ended the context: {loss}{kernel}", result.0));
                 result

@@ -78,7 +78,7 @@ impl Space for GpuSpace {
         let memory = unsafe { self.shared.context.register(start, size) };
         let memory = memory.map_err(|why| self.shared.fault(&why, "registration of memory"))?;
         if memory.address() != address {
-            refused::count("registration of memory", "the GPU has other memory at this address", 0);
+            refused::count("registration of memory", "the GPU has other memory at this address", None);
             return Err(Fault::NOT_SUPPORTED);
         }
         self.memory().insert(address, memory);

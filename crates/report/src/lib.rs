@@ -33,7 +33,7 @@ pub use explain::Explain;
 pub use export::{Chrome, GpuSlice, GpuTracks, OpenRange, Perfetto, RangeTracks};
 pub use format::csv::write_csv;
 pub use format::label::Label;
-pub use format::units::time;
+pub use format::units::{bytes, time};
 pub use hang::{
     HangDocument, HangState, LiveThread, ProcessState, StreamWait, ThreadState, WorkState, write_documents, write_wait,
 };

@@ -6,7 +6,7 @@ use super::identity::{Parent, derives, makes_communicator, making};
 use super::run::{CallState, CollectiveCall, CommunicatorEnd, Derived, RunCollectives, RunCommunicator, Transfer};
 use super::signature::{Signature, digest_of, is_collective};
 use crate::call::stream_argument;
-use cutap_calls::{Role, has_role};
+use cutap_calls::Role;
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Returned};
 use std::collections::HashMap;
@@ -81,7 +81,7 @@ pub struct CallPlace {
 }
 
 fn is(call: &Call, role: Role) -> bool {
-    call.function.range.is_none() && has_role(call.function.name.as_bytes(), role)
+    call.function.range.is_none() && call.function.roles.has(role)
 }
 
 /// The communicators in a value: bits and number of each.

@@ -120,7 +120,9 @@ impl DiffArgs {
             Some(file) => {
                 // The page has times anyway, and room for all rows.
                 let options = DiffOptions { times: true, new_errors: self.new_errors, rows: Rows::default() };
-                self.draw(file, &names, &filter, &Diff::new(&a, &b, options))?;
+                let drawn = Diff::new(&a, &b, options)
+                    .with_program_ends(a_end.coverage.program_end, b_end.coverage.program_end);
+                self.draw(file, &names, &filter, &drawn)?;
             }
             None => self.print(&diff, &names)?,
         }

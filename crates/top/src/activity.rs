@@ -100,14 +100,14 @@ impl Activity {
     fn open(&self, end_ns: u64) -> Vec<OpenCall> {
         let call = |(thread, frames): (&Thread, &[OpenFrame])| {
             let innermost = frames.iter().rposition(|frame| frame.function.is_some())?;
-            let (call, around) = (&frames[innermost].call, &frames[..innermost]);
+            let (call, outer_calls) = (&frames[innermost].call, &frames[..innermost]);
             let name = |frame: &OpenFrame| printable(frame.call.function.display_name()).into_owned();
             Some(OpenCall {
                 pid: thread.process.pid,
                 tid: thread.tid,
                 thread: thread.name.as_ref().map(|name| printable(name).into_owned()),
                 function: printable(call.function.display_name()).into_owned(),
-                inside: around.iter().rev().map(name).collect(),
+                inside: outer_calls.iter().rev().map(name).collect(),
                 open_ns: end_ns.saturating_sub(call.start_ns),
             })
         };
@@ -143,8 +143,8 @@ impl EventVisitor for Activity {
         if exit.state == State::Unfinished {
             return;
         }
-        let ended = self.open_calls.exit(&exit.call, exit.end_ns, self.begin_ns);
-        let Some((Some(function), part)) = ended else { return };
+        let finished = self.open_calls.exit(&exit.call, exit.end_ns, self.begin_ns);
+        let Some((Some(function), part)) = finished else { return };
         self.count(function, exit.is_error());
         let row = self.functions.row(function);
         row.time_ns += part.time_ns;

@@ -64,9 +64,9 @@ impl OpenCalls {
             None => frames.drain(place..).next()?,
         };
         let part = part(&frame, end_ns, begin_ns);
-        let around = if frame.function.is_some() { frames.get_mut(..place) } else { None };
+        let outer_frames = if frame.function.is_some() { frames.get_mut(..place) } else { None };
         // A range takes no time from the calls around it.
-        let parent = around.into_iter().flatten().rev().find(|frame| frame.function.is_some());
+        let parent = outer_frames.into_iter().flatten().rev().find(|frame| frame.function.is_some());
         parent.into_iter().for_each(|parent| parent.inside_ns += part.time_ns);
         Some((frame.function, part))
     }

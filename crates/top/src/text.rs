@@ -82,7 +82,7 @@ pub fn open_lines(snapshot: &Snapshot) -> Vec<String> {
     let line = |call: &OpenCall| {
         let name = call.thread.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
         let process = if snapshot.processes > 1 { format!("process {} ", call.pid) } else { String::new() };
-        let inside: String = call.inside.iter().map(|around| format!(", inside {around}")).collect();
+        let inside: String = call.inside.iter().map(|outer| format!(", inside {outer}")).collect();
         format!("{process}thread {}{name}: in {} for {}{inside}", call.tid, call.function, time(call.open_ns))
     };
     snapshot.open.iter().map(line).collect()

@@ -56,7 +56,7 @@ impl Difference {
         for (side, tree) in self.trees.iter().enumerate() {
             let paths = tree.chains();
             // Another build may have another version of the runtime; the call is the same.
-            let known: Vec<u32> = (paths.labels.iter().cloned())
+            let merged_labels: Vec<u32> = (paths.labels.iter().cloned())
                 .map(|label| {
                     let label = Label { runtime: None, ..label };
                     *numbers.entry(label.clone()).or_insert_with(|| {
@@ -66,7 +66,7 @@ impl Difference {
                 })
                 .collect();
             for Chain { labels: way, sums: of, .. } in &paths.chains {
-                let way: Vec<u32> = way.iter().map(|label| known[*label as usize]).collect();
+                let way: Vec<u32> = way.iter().map(|label| merged_labels[*label as usize]).collect();
                 let one = &mut sums.entry(way).or_default().0[side];
                 for (sum, more) in one.iter_mut().zip([of.calls, of.errors, of.total_ns, of.self_ns]) {
                     *sum += more;

@@ -225,11 +225,11 @@ fn of_recording(file: &Path) -> Option<PathBuf> {
 
 /// These signals end the loop, so that the terminal is restored.
 fn end_by_signals() {
-    extern "C" fn note(_: libc::c_int) {
+    extern "C" fn interrupt(_: libc::c_int) {
         IS_INTERRUPTED.store(true, Relaxed);
     }
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler only stores to an atomic.
-        unsafe { libc::signal(signal, note as *const () as libc::sighandler_t) };
+        unsafe { libc::signal(signal, interrupt as *const () as libc::sighandler_t) };
     }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_perfetto.py [--cut | --late] TRACE CALLS: a trace of `cutap export --perfetto`, read with Perfetto's own message definitions, tells the same as
 CALLS, the lines of `cutap show --json`: each call as a slice on its thread's track, nested as it was, with its name,
-arguments, result and what hooks did; a flow from each launch, to the launches inside it and the ends of all calls around it. With --cut, TRACE may end anywhere: what is whole is
+arguments, result and what hooks did; with a third file, the lines of `cutap report --allocations --json`, counters of memory with their peaks and ends; a flow from each launch, to the launches inside it and the ends of all calls around it. With --cut, TRACE may end anywhere: what is whole is
 read, and must be some of CALLS. With --late, calls were told at their end, and CALLS do not say how deep they are: it is the times that do. Prints how many slices and flows there were."""
 
 import json
@@ -58,7 +58,8 @@ def main():
     names, arguments, texts = {}, {}, {}
     threads, processes = {}, {}
     open_, slices, flows = defaultdict(list), [], defaultdict(list)
-    cleared, events = False, []
+    cleared, events, counters = False, [], {}
+    beside, work, arrows = {}, [], defaultdict(list)
     for packet in packets(data):
         cleared = cleared or packet.sequence_flags & 1 == 1
         assert packet.trusted_packet_sequence_id == 1 and cleared
@@ -73,17 +74,40 @@ def main():
             track = packet.track_descriptor
             if track.HasField("process"):
                 processes[track.uuid] = track.process.pid
+            elif track.HasField("counter"):
+                # Memory of a process, or the clock of a GPU.
+                assert track.uuid not in counters and (track.parent_uuid in processes or not track.parent_uuid)
+                if track.parent_uuid:
+                    assert track.counter.unit == pb.CounterDescriptor.UNIT_SIZE_BYTES, track
+                counters[track.uuid] = (processes.get(track.parent_uuid), track.name, [])
+            elif track.HasField("name"):
+                # Work of a GPU, or ranges.
+                assert track.parent_uuid in processes
+                beside[track.uuid] = track.name
             else:
                 assert processes[track.parent_uuid] == track.thread.pid
                 threads[track.uuid] = (track.thread.pid, track.thread.tid)
         if packet.HasField("track_event"):
-            events.append(packet)
+            if packet.track_event.type == pb.TrackEvent.TYPE_COUNTER:
+                values = counters[packet.track_event.track_uuid][2]
+                values.append((packet.timestamp, packet.track_event.counter_value))
+            else:
+                events.append(packet)
 
     # Names are told in the order of the file, slices begin and end in that of time, as Perfetto itself has it; the sort is stable.
     for packet in sorted(events, key=lambda packet: packet.timestamp):
         event = packet.track_event
         stack = open_[event.track_uuid]
         told = {}
+        for flow in [flow for flow in event.flow_ids if flow >> 63]:
+            arrows[flow].append(event.track_uuid)
+        if event.track_uuid in beside:
+            if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
+                stack.append(packet.timestamp)
+            elif event.type == pb.TrackEvent.TYPE_SLICE_END:
+                work.append((beside[event.track_uuid], stack.pop(), packet.timestamp))
+                assert not stack or not beside[event.track_uuid].startswith("GPU "), "work overlaps on a track"
+            continue
         for note in event.debug_annotations:
             kind = note.WhichOneof("value")
             value = getattr(note, kind)
@@ -102,7 +126,7 @@ def main():
             one["end"], one["told"] = packet.timestamp, one["told"] | told
         if event.flow_ids or event.terminating_flow_ids:
             kind = "begin" if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN else "end"
-            for flow in event.flow_ids:
+            for flow in [flow for flow in event.flow_ids if not flow >> 63]:
                 flows[flow].append((kind, one))
 
     of_thread = defaultdict(list)
@@ -142,7 +166,23 @@ def main():
         if call.get("result_name"):
             assert one["told"]["cutap.result"] == call["result_name"], f"{one} {call}"
         assert one["told"].get("cutap.kernel") == call["kernel"], f"{one} {call}"
+    if not cut and not late:
+        rows = sum(call.get("gpu_rows") or 0 for call in calls if call["layer"] == "driver")
+        of_gpu = [end - start for name, start, end in work if name.startswith("GPU ")]
+        assert len(of_gpu) == rows and all(ns >= 0 for ns in of_gpu), f"{len(of_gpu)} pieces of work of {rows}"
+        # An arrow begins in one call. Work of a replayed graph has none but for its first node.
+        for ends in arrows.values():
+            assert sum(track in threads for track in ends) == 1, ends
+        assert bool(rows) == any(track in beside for ends in arrows.values() for track in ends)
     if not cut:
+        memory = [json.loads(line) for line in open(words[2])] if len(words) > 2 else None
+        if memory is not None:
+            # The report counts a call with the calls inside it; a moment between the two has no peak of its own.
+            wanted = {(row["pid"], row["kind"]): (row["peak_bytes"], row["end_bytes"])
+                      for row in memory if row["type"] == "allocated" and row["peak_bytes"]}
+            of_process = [of for of in counters.values() if of[0] is not None]
+            told = {(pid, kind): (max(value for _, value in values), values[-1][1]) for pid, kind, values in of_process}
+            assert told == wanted, f"memory: {told} for {wanted}"
         launches = [s for s in slices if s["told"].get("cutap.kernel") and s["name"].startswith(("cuLaunch", "cudaLaunch"))]
         known = {id(s) for s in launches}
         outer = [s for s in launches if not any(id(p) in known for p in s["around"])]

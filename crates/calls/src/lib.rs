@@ -19,6 +19,7 @@ mod lookup;
 pub mod nvtx;
 pub mod python;
 mod role;
+mod role_set;
 mod status;
 
 pub use behaviour::{
@@ -35,6 +36,7 @@ pub use lookup::{
     in_family, is_only_listed, is_part, is_profiler, is_soname, layer_of, listed, needs_driver, soname_of,
 };
 pub use role::{Role, argument, function_with, has_role, patterns_of, roles};
+pub use role_set::RoleSet;
 pub use status::{LayerNames, is_answer, is_named_as, is_of_cuda, undeclared_status};
 
 /// A library whose functions are traced.

@@ -2,7 +2,7 @@
 //! line that cutap takes.
 
 /// A command, and lines with their meaning.
-const EXAMPLES: [(&str, &[(&str, &str)]); 22] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 23] = [
     (
         "",
         &[
@@ -71,6 +71,13 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 22] = [
         &[
             ("cutap where 4101", "what a program that hangs waits for"),
             ("cutap where run.0.cutap run.1.cutap", "the ranks of a job"),
+        ],
+    ),
+    (
+        "top",
+        &[
+            ("cutap top 4101", "what a running program does, each second"),
+            ("cutap top --once run.cutap", "sums of the last second, as text"),
         ],
     ),
     ("diff", &[("cutap diff before.cutap after.cutap", "calls, errors and times that differ")]),

@@ -12,9 +12,27 @@ pub fn read_events(runs: &Runs, options: &ReaderOptions, sink: &mut dyn FnMut(&E
         sink(&event);
         ControlFlow::Continue(())
     })?;
+    add_unfinished(&run_ends, sink);
+    Ok(run_ends)
+}
+
+/// The same, for a sink that takes as long as reading does.
+pub fn read_events_ahead(
+    runs: &Runs,
+    options: &ReaderOptions,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<Vec<FinishedRun>> {
+    let run_ends = runs.events_read_ahead(options, &mut |event| {
+        sink(&event);
+        ControlFlow::Continue(())
+    })?;
+    add_unfinished(&run_ends, sink);
+    Ok(run_ends)
+}
+
+fn add_unfinished(run_ends: &[FinishedRun], sink: &mut dyn FnMut(&Event)) {
     let unfinished = run_ends.iter().flat_map(|of| &of.end.unfinished);
     unfinished.for_each(|exit| sink(&Event::Exit(Box::new(exit.clone()))));
-    Ok(run_ends)
 }
 
 /// Hands all events of one run to `sink`.

@@ -1,9 +1,8 @@
 //! Words that are no commands, and that no program is started for: those of coming commands, and those that users try
-//! first. Each answers with what does the job today. `cutap -- top` runs a program of that name.
+//! first. Each answers with what does the job today. `cutap -- leaks` runs a program of that name.
 
 /// A word, and what to type.
-const RESERVED: [(&str, &str); 9] = [
-    ("top", "cutap report lists the functions with the most time, also while the program runs"),
+const RESERVED: [(&str, &str); 8] = [
     ("chaos", "cutap run --inject RULE makes calls fail; cutap help inject explains it"),
     (
         "attach",

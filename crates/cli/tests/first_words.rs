@@ -174,13 +174,13 @@ fn completions_offer_what_cutap_takes() {
 #[test]
 fn reserved_words() {
     let folder = Folder::new("reserved");
-    folder.program("top", b"#!/bin/sh\necho ran\n");
+    folder.program("leaks", b"#!/bin/sh\necho ran\n");
     let run = |args: &[&str]| cutap(args).env("PATH", &folder.0).output().unwrap();
-    for (word, advice) in [("top", "cutap report"), ("leaks", "cutap report --leaks"), ("merge", "several recordings")]
+    for (word, advice) in [("replay", "cutap show"), ("leaks", "cutap report --leaks"), ("merge", "several recordings")]
     {
         refused(&run(&[word]), 125, &[advice, &format!("cutap -- {word} runs a program")]);
     }
-    assert_eq!(out(&run(&["-q", "--", "top"])), "ran\n");
+    assert_eq!(out(&run(&["-q", "--", "leaks"])), "ran\n");
 }
 
 /// A tip names a flag that is meant, or none.

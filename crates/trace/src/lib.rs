@@ -48,6 +48,7 @@ pub use io::pages::{ChunkPage, RingPage};
 pub use io::read_progress::ReadProgress;
 pub use io::run_path::RunPath;
 pub use io::unopened_files::is_short;
+pub use merge::end::MissedCalls;
 pub use merge::event_reader::{Delivery, EventReader};
 pub use merge::reader_options::ReaderOptions;
 pub use merge::runs::{FinishedRun, Runs};

@@ -40,6 +40,9 @@ async function json(name) {
 export async function load() {
     const [tables, boxes, sums] = await Promise.all([json("tables"), unpacked("boxes"), unpacked("sums")]);
     const head = tables.timeline;
+    if (!head) {
+        return {tables};
+    }
     const {boxes: n, sums: m} = head;
     return {
         tables,

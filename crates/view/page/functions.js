@@ -6,9 +6,9 @@ import {change, state} from "./state.js";
 import {table} from "./table.js";
 import {bytes, count, share, time} from "./units.js";
 
-const number = (title, key, text = count) => ({title, number: true, value: row => row[key],
+export const number = (title, key, text = count) => ({title, number: true, value: row => row[key],
     text: value => text(value)});
-const times = [
+export const times = [
     {...number("self", "self_ns", time), bar: row => row.share},
     {title: "share", number: true, value: row => row.share, text: value => share(value, 1)},
     number("total", "total_ns", time), number("calls", "calls"),
@@ -16,8 +16,8 @@ const times = [
     number("mean", "mean_ns", time), number("p50", "p50_ns", time), number("p95", "p95_ns", time),
     number("max", "max_ns", time),
 ];
-const word = (title, key) => ({title, value: row => row[key]});
-const gpu = {...number("GPU", "gpu_ns", time), text: ns => ns ? time(ns) : ""};
+export const word = (title, key) => ({title, value: row => row[key]});
+export const gpu = {...number("GPU", "gpu_ns", time), text: ns => ns ? time(ns) : ""};
 const shape = of => of.grid ? `<<<${of.grid.join("x")}, ${of.block.join("x")}>>> ${count(of.calls)}` : "";
 const shapes = row => [...row.shapes].sort((a, b) => b.calls - a.calls).slice(0, 3).map(shape).join("  ");
 const of_gpu = [
@@ -39,11 +39,6 @@ const LISTS = [
         {...number("bandwidth", "bytes_per_second"), text: n => bytes(n) + "/s"}, word("what", "what")]],
     ["streams", "Streams", [...times, word("stream", "name")]],
     ["threads", "Threads", [...times, gpu, word("thread", "name")]],
-    ["ranks", "Ranks", [...times, gpu, word("rank", "name")]],
-    ["spread", "Spread over ranks", [
-        {...number("difference", "difference", time)}, number("longest", "most", time), word("in", "mostIn"),
-        number("shortest", "least", time), word("in", "leastIn"), word("function", "name"), word("library",
-            "library")]],
     ["instances", "Runtimes", [...times, word("runtime", "name")]],
     ["ranges", "Ranges", null],
     ["gaps", "Idle GPU", [
@@ -82,21 +77,7 @@ function guessed(rows) {
 
 // The rows of a list. The times of whole GPUs stand on the first page.
 function rowsOf(tables, name) {
-    return name === "spread" ? spread(tables) : (tables[name] || []).filter(row => row.type !== "gpu_device");
-}
-
-// How different the time of a function is in the runs that are read together.
-function spread(tables) {
-    const several = (tables.functions || []).filter(row => (row.runs || []).length > 1);
-    return several.map(row => {
-        const runs = [...row.runs].sort((a, b) => a.total_ns - b.total_ns);
-        const [least, most] = [runs[0], runs[runs.length - 1]];
-        const named = run => run.rank === null || run.rank === undefined ? run.run : `rank ${run.rank}`;
-        return {
-            name: row.name, library: row.library, most: most.total_ns, least: least.total_ns, mostIn: named(most),
-            leastIn: named(least), difference: most.total_ns - least.total_ns,
-        };
-    });
+    return (tables[name] || []).filter(row => row.type !== "gpu_device");
 }
 
 export function functionLists(tables) {

@@ -2,9 +2,10 @@
 // up, or around one function.
 
 import {Chart} from "./chart.js";
-import {isDark, ofName} from "./colours.js";
+import {ofName} from "./colours.js";
 import {el, put, short} from "./dom.js";
 import {change, state} from "./state.js";
+import {child, strips} from "./strips.js";
 import {count, share, time} from "./units.js";
 
 const LINE = 19;
@@ -13,17 +14,13 @@ function node(label) {
     return {label, calls: 0, errors: 0, own: 0, total: 0, below: new Map()};
 }
 
-function child(of, label) {
-    return of.below.get(label) || of.below.set(label, node(label)).get(label);
-}
-
 // A tree of labels from paths; `walk` says which labels of a path, and whether its time is its own.
 function tree(paths, walk) {
     const root = node(-1);
     for (const [labels, calls, errors, total, own] of paths) {
         for (const way of walk(labels)) {
             let at = root;
-            way.forEach(label => { at = child(at, label); });
+            way.forEach(label => { at = child(at, label, node); });
             at.calls += calls;
             at.errors += errors;
             at.own += own;
@@ -40,33 +37,6 @@ function measure(of, byCount) {
     const own = byCount ? of.calls : of.own;
     of.size = own + below;
     return of.size;
-}
-
-// Columns of all depths: start, took, nodes.
-function strips(root, top, upward, labels) {
-    const levels = [];
-    const visit = (of, depth, from) => {
-        const level = levels[depth] ||= {start: [], took: [], nodes: []};
-        level.start.push(from);
-        level.took.push(of.size);
-        level.nodes.push(of);
-        let at = from;
-        const inner = [...of.below.values()].sort((a, b) => b.size - a.size);
-        inner.forEach(next => { visit(next, depth + 1, at); at += next.size; });
-    };
-    visit(root, 0, 0);
-    return levels.map(({start, took, nodes}, depth) => {
-        // A level is in order, because nodes are visited from left to right.
-        const y = top + (upward ? levels.length - 1 - depth : depth) * LINE;
-        return {
-            y, height: LINE, start: Float64Array.from(start), took: Float64Array.from(took), from: 0,
-                to: start.length,
-            nodes, name: n => nodes[n].label, marks: [],
-            text: n => nodes[n].label < 0 ? root.title : labels[nodes[n].label][0],
-            colour: n => nodes[n].label < 0
-                ? `hsl(220 10% ${isDark() ? 32 : 76}%)` : ofName(...labels[nodes[n].label]),
-        };
-    });
 }
 
 const MODES = {down: "from the program", up: "from each function", around: "around one function"};
@@ -87,6 +57,7 @@ export function icicle({tables}) {
     function build({mode, by, f}) {
         const byCount = by === "count";
         const focus = labels.findIndex(label => label[0] === f);
+        const look = {height: LINE, labels, colour: of => ofName(...labels[of.label])};
         let parts;
         if (mode === "around" && focus >= 0) {
             // What follows the first call of the function on a path.
@@ -96,14 +67,14 @@ export function icicle({tables}) {
             // Callers share the time of the function with all that is inside it.
             const up = {...callers(paths, focus, before), title: `callers of ${f}`};
             [down, up].forEach(root => measure(root, byCount));
-            const above = strips(up, 0, true, labels);
-            parts = [...above, ...strips(down, above.length * LINE + 4, false, labels)];
+            const above = strips(up, {...look, top: 0, upward: true});
+            parts = [...above, ...strips(down, {...look, top: above.length * LINE + 4})];
             parts.size = Math.max(down.size, up.size);
         } else {
             const walk = mode === "up" ? labels => [[...labels].reverse()] : labels => [labels];
             const root = {...tree(paths, walk), title: byCount ? "all calls" : "time in all calls"};
             measure(root, byCount);
-            parts = strips(root, 0, false, labels);
+            parts = strips(root, {...look, top: 0});
             parts.size = root.size;
         }
         return parts;
@@ -203,7 +174,7 @@ function callers(paths, focus, before) {
     for (const [labels, calls, errors, total] of paths) {
         for (const way of labels.slice(0, -1).includes(focus) ? [] : before(labels)) {
             let at = root;
-            way.forEach(label => { at = child(at, label); });
+            way.forEach(label => { at = child(at, label, node); });
             at.calls += calls;
             at.errors += errors;
             at.own += total;

@@ -3,6 +3,7 @@
 import {Model} from "./boxes.js";
 import {readTheme} from "./colours.js";
 import {load} from "./data.js";
+import {differenceIcicle, differenceTable, hasDifference} from "./difference.js";
 import {el, put, short} from "./dom.js";
 import {functionLists, functions} from "./functions.js";
 import {help} from "./help.js";
@@ -10,6 +11,7 @@ import {icicle} from "./icicle.js";
 import {hasMemory, memory} from "./memory.js";
 import {overview} from "./overview.js";
 import {hasProblems, problems} from "./problems.js";
+import {hasRanks, ranks} from "./ranks.js";
 import {change, state, whenChanged} from "./state.js";
 import {timeline} from "./timeline.js";
 
@@ -17,6 +19,14 @@ import {timeline} from "./timeline.js";
 function pagesOf(data, model) {
     const {tables} = data;
     const static_ = (name, title, build) => ({name, title, build: () => ({elements: [build()]}), full: false});
+    if (hasDifference(tables)) {
+        return [
+            static_("functions", "Functions that differ", () => differenceTable(data)),
+            tables.difference.paths.paths.length > 0 && {
+                name: "calls", title: "Calls", build: () => differenceIcicle(data), full: true,
+            },
+        ].filter(Boolean);
+    }
     return [
         static_("overview", "Overview", () => overview(data)),
         model.hasBoxes && {name: "timeline", title: "Timeline", build: () => timeline(data, model), full: true},
@@ -28,6 +38,7 @@ function pagesOf(data, model) {
             },
         },
         hasMemory(tables) && static_("memory", "Memory", () => memory(data)),
+        hasRanks(tables) && static_("ranks", "Ranks", () => ranks(data)),
         hasProblems(tables) && static_("problems", "Errors and waits", () => problems(data, model)),
     ].filter(Boolean);
 }
@@ -51,7 +62,7 @@ let current = null;
 async function start() {
     const main = document.getElementById("page");
     const data = await load();
-    const model = new Model(data);
+    const model = data.boxes ? new Model(data) : null;
     readTheme();
     const pages = pagesOf(data, model);
     const nav = el("nav", {"aria-label": "pages"});

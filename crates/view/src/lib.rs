@@ -8,6 +8,7 @@
 mod boxes;
 mod call_fan;
 mod columns;
+mod difference;
 mod dropped;
 mod held;
 mod html;
@@ -20,5 +21,6 @@ mod sections;
 mod timeline;
 
 pub use call_fan::CallFan;
+pub use difference::Difference;
 pub use html::{MOST_BYTES, Page};
 pub use picture::{About, Picture};

@@ -10,7 +10,7 @@ use cutap_report::{
     Allocations, By, CallTree, EventSink, Explain, Tables, end_line, end_lines, host_line, notes_of_runs,
     program_end_note,
 };
-use cutap_trace::{CountedFunction, End, Event, Instance, Process, WorkRows};
+use cutap_trace::{CountedFunction, End, Event, FinishedRun, Instance, Process, WorkRows};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -95,6 +95,11 @@ impl Picture {
         self.explain.event(event);
         self.allocations.event(event);
         self.held_memory.add(self.allocations.take_steps());
+    }
+
+    /// Takes what is known of the runs, after all events.
+    pub fn run_ends(&mut self, run_ends: &[FinishedRun]) {
+        self.sections.iter_mut().for_each(|section| section.run_ends(run_ends));
     }
 
     /// The page. `ends` are those of the runs, after all else is known of them.

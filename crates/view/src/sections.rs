@@ -1,7 +1,7 @@
 //! The lists of the page that are reports of `cutap report`: their lines are those of `--json`.
 
 use cutap_report::{EventSink, Input, REPORTS, Report, gpu_kernels};
-use cutap_trace::{CallSink, Event, WorkRows};
+use cutap_trace::{CallSink, Event, FinishedRun, WorkRows};
 use serde_json::Value;
 use std::io;
 
@@ -31,8 +31,8 @@ const LISTS: [Listed; 12] = [
     ("leaks", "leaks", ""),
 ];
 
-/// The list of several runs.
-const RANKS: Listed = ("ranks", "by", "rank");
+/// The lists of several runs.
+const RANKS: [Listed; 2] = [("ranks", "by", "rank"), ("collectives", "collectives", "")];
 
 /// Lists of a run with GPU time.
 const GPU_LISTS: [Listed; 3] = [("copies", "copies", ""), ("gaps", "gaps", ""), ("graphs", "graphs", "")];
@@ -45,7 +45,7 @@ impl Section {
 
     /// The lists of runs.
     pub fn all(has_gpu_time: bool, runs: usize) -> Vec<Section> {
-        let ranks = (runs > 1).then_some(RANKS);
+        let ranks = RANKS.into_iter().filter(|_| runs > 1);
         let of_gpu = GPU_LISTS.into_iter().filter(|_| has_gpu_time);
         let mut all: Vec<Section> = LISTS.into_iter().chain(ranks).chain(of_gpu).filter_map(Section::new).collect();
         if has_gpu_time {
@@ -64,6 +64,11 @@ impl Section {
         if self.report.needs_gpu_times() {
             self.report.gpu_times(work);
         }
+    }
+
+    /// What is known of the runs, after their events.
+    pub fn run_ends(&mut self, run_ends: &[FinishedRun]) {
+        self.report.run_ends(run_ends);
     }
 
     /// Where calls go that are read without arguments, if it reads these.

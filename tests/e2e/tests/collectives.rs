@@ -1,6 +1,10 @@
 //! Collectives over ranks: `cutap where` of several ranks and `report --collectives`, with real processes and a
 //! stand-in for NCCL (tests/programs/collectives). Each job makes one mistake.
 
+#[path = "view/page.rs"]
+#[allow(dead_code)] // Only the JSON of a page is read here.
+mod page;
+
 use cutap_e2e::{Finished, Scratch, cutap, finish, json_lines, out, scratch, sources, wait_for};
 use serde_json::Value;
 use std::fs;
@@ -337,6 +341,22 @@ fn split_communicators() {
     let rank = |label: &str, rank: u64| (label.to_owned(), rank);
     assert_eq!(facts(&lines[1]), (Some(2), Some(8), vec![rank("rank 0", 1), rank("rank 2", 0)]), "{report}");
     assert_eq!(facts(&lines[2]), (Some(2), Some(8), vec![rank("rank 1", 1), rank("rank 3", 0)]), "{report}");
+}
+
+/// The page of ranks has the lines of the report.
+#[test]
+fn ranks_in_a_picture() {
+    let mut job = Job::start("split", 4);
+    job.wait();
+    let file = job.folder.join("view.html");
+    let mut view = Command::new(cutap());
+    let done = finish(view.args(["view", "--no-open", "-o"]).arg(&file).args(job.files()));
+    assert!(done.status.success(), "{done:?}");
+    let drawn = page::Page::read(&file).json("tables")["collectives"].clone();
+    let report = job.report(&["--json"]).stdout;
+    let lines: Vec<Value> = json_lines(&report).filter(|line| line["type"] != "end").collect();
+    assert!(lines.iter().any(|line| line["type"] == "collective"), "{report}");
+    assert_eq!(drawn, Value::from(lines));
 }
 
 /// The ranks are one process, which shows in one recording.

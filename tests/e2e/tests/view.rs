@@ -123,6 +123,78 @@ fn parts_and_ranks() {
     assert!(all.len() > 1600, "{}", all.len());
 }
 
+/// The sums of a window in the timeline are those of a report of that time. The page computes them from the boxes:
+/// what overlaps the window counts whole.
+#[test]
+fn windows_are_those_of_the_reports() {
+    let folder = scratch("view-windows");
+    let file = recorded(&folder, "run", &[], &out().join("gpu_work"));
+    let (page, _) = view(&folder, &[], &[&file]);
+    let boxes = page.boxes();
+    let length = page.json("tables")["timeline"]["length_ns"].as_u64().expect("a number");
+    let first = boxes.iter().map(|of| of.start_ns).min().expect("a box");
+    let mut random = fastrand::Rng::with_seed(46);
+    // At each zoom level: windows of half of the time, of a quarter, and so on.
+    for level in 0..12 {
+        let size = ((length - first) >> level).max(1000);
+        let from = first + random.u64(..(length - first).max(1));
+        let to = from + size;
+        let mut sums: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+        let overlaps = |of: &&page::TimeBox| of.start_ns < to && of.start_ns + of.took_ns >= from;
+        for of in boxes.iter().filter(|of| !matches!(&*of.layer, "gpu" | "nvtx")).filter(overlaps) {
+            let sum = sums.entry((of.text.clone(), of.library.clone())).or_default();
+            *sum = (sum.0 + 1, sum.1 + of.took_ns);
+        }
+        let (from, to) = (format!("{from}ns"), format!("{to}ns"));
+        let mut expected: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+        for row in report(&["--by", "function", "--from", &from, "--to", &to], &[&file]) {
+            let text = |key: &str| row[key].as_str().expect("text").to_owned();
+            let number = |key: &str| row[key].as_u64().expect("a number");
+            expected.insert((text("name"), text("library")), (number("calls"), number("total_ns")));
+        }
+        assert_eq!(sums, expected, "--from {from} --to {to}");
+    }
+}
+
+/// `diff --html`: the table has the lines of `diff --json`, and the paths of both runs add up to their functions.
+#[test]
+fn differences_of_two_runs() {
+    let folder = scratch("view-difference");
+    let one = recorded(&folder, "one", &[], &out().join("gpu_work"));
+    let two = recorded(&folder, "two", &["-e", "cuMem*,cuGraph*"], &out().join("gpu_work"));
+    let file = folder.join("diff.html");
+    let diff = |words: &[&str], runs: [&Path; 2]| finish(Command::new(cutap()).arg("diff").args(words).args(runs));
+    let html = ["--html", file.to_str().expect("text")];
+    let done = diff(&html, [&one, &two]);
+    // The second run lacks calls, so nothing is proved; the page is there all the same.
+    assert!(done.status.code() == Some(125) && done.stdout.is_empty(), "{done:?}");
+    assert!(done.stderr.contains("the differences are in "), "{done:?}");
+    let page = Page::read(&file);
+    page.check_policy();
+    let difference = &page.json("tables")["difference"];
+    let lines: Vec<Value> = json_lines(&diff(&["--times", "--json"], [&one, &two]).stdout).collect();
+    assert!(!lines.is_empty());
+    assert_eq!(difference["rows"], Value::from(lines));
+    let paths = &difference["paths"];
+    for (side, run) in [(1, &one), (2, &two)] {
+        let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
+        for path in paths["paths"].as_array().expect("a list") {
+            let label = path[0].as_array().and_then(|way| way.last()?.as_u64()).expect("a label") as usize;
+            let name = paths["labels"][label][0].as_str().expect("a name");
+            *calls.entry(name).or_default() += path[side][0].as_u64().expect("a number");
+        }
+        calls.retain(|_, calls| *calls > 0);
+        let rows = report(&["--by", "function"], &[run]);
+        let expected: BTreeMap<&str, u64> =
+            rows.iter().map(|row| (row["name"].as_str().expect("text"), row["calls"].as_u64().expect("one"))).collect();
+        assert_eq!(calls, expected, "{}", run.display());
+    }
+    assert_eq!(diff(&html, [&one, &one]).status.code(), Some(0));
+    let refused = diff(&["--html", one.to_str().expect("text")], [&one, &two]);
+    assert_eq!(refused.status.code(), Some(125));
+    assert!(refused.stderr.contains("is what is to be drawn"), "{refused:?}");
+}
+
 /// A file name, words and a thread that look like HTML, move text, or never end.
 #[test]
 fn hostile_names_are_text() {

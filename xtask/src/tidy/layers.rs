@@ -48,6 +48,7 @@ const MAY: &[(&str, &[&str])] = &[
     ),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-rm", "cutap-kernel", "cutap-trace"]),
     ("cutap-view", &["cutap-calls", "cutap-wire", "cutap-printable", "cutap-trace", "cutap-report"]),
+    ("cutap-top", &["cutap-wire", "cutap-printable", "cutap-trace", "cutap-report"]),
     ("cutap-gpu-clocks", &["cutap-calls", "cutap-wire"]),
     ("cutap-tables", &["cutap-report"]),
     (
@@ -76,6 +77,7 @@ const MAY: &[(&str, &[&str])] = &[
             "cutap-trace",
             "cutap-report",
             "cutap-view",
+            "cutap-top",
             "cutap-gpu-clocks",
             "cutap-tables",
             "cutap-collect",

@@ -2,6 +2,7 @@
 //! cutap failed, or it is not known because a recording lacks calls.
 
 use crate::args::{FilterArgs, JsonArgs, WindowArgs, number};
+use crate::derived_file::DerivedFile;
 use crate::input::{NOTES, readable, whole};
 use crate::pager::Pager;
 use crate::reading::read_run;
@@ -9,13 +10,17 @@ use crate::run_filter::filter_of_runs;
 use crate::stdout::written;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use cutap_collect::{Error, Result, print_notice};
+use cutap_collect::{Error, Result, file_size, print_notice};
 use cutap_report::{
     Diff, DiffOptions, Profile, ProfileOptions, Rows, important_notes, missing_against, program_end_note,
 };
-use cutap_trace::End;
+use cutap_trace::{End, Filter, Runs};
+use cutap_view::{About, Difference};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+/// The file that `--html` writes.
+const PAGE: DerivedFile = DerivedFile { noun: "page", verb: "drawn", command: "cutap diff --html FILE" };
 
 #[derive(Debug, clap::Args)]
 pub struct DiffArgs {
@@ -37,6 +42,9 @@ pub struct DiffArgs {
     /// Only the first N functions
     #[arg(long, value_name = "N", value_parser = number)]
     top: Option<usize>,
+    /// Draw the differences as one page of HTML, in place of the text
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     window: WindowArgs,
     #[command(flatten)]
@@ -108,12 +116,16 @@ impl DiffArgs {
         let rows = Rows { sort, top: self.top, depth: None };
         let diff = Diff::new(&a, &b, DiffOptions { times: self.times, new_errors: self.new_errors, rows })
             .with_program_ends(a_end.coverage.program_end, b_end.coverage.program_end);
-        let json = self.json.json;
-        let pager = (!json).then(Pager::start);
-        let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-        let result = if json { diff.write_json(&mut out) } else { diff.write_text([&names[0], &names[1]], &mut out) };
-        written(result.and_then(|()| out.flush()))?;
-        drop((out, pager));
+        match &self.html {
+            Some(file) => {
+                // The page has times anyway, and room for all rows.
+                let options = DiffOptions { times: true, new_errors: self.new_errors, rows: Rows::default() };
+                let drawn = Diff::new(&a, &b, options)
+                    .with_program_ends(a_end.coverage.program_end, b_end.coverage.program_end);
+                self.draw(file, &names, &filter, &drawn)?;
+            }
+            None => self.print(&diff, &names)?,
+        }
         for (name, end) in names.iter().zip([&a_end, &b_end]) {
             // One line says how both ended.
             let own_end = program_end_note(end).filter(|_| diff.program_ends_differ());
@@ -123,6 +135,38 @@ impl DiffArgs {
         }
         all_calls_compared(&names, [&a_end, &b_end])?;
         if diff.is_empty() { Ok(()) } else { std::process::exit(1) }
+    }
+}
+
+impl DiffArgs {
+    fn print(&self, diff: &Diff<'_>, [a, b]: &[String; 2]) -> Result<()> {
+        let json = self.json.json;
+        let _pager = (!json).then(Pager::start);
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
+        let result = if json { diff.write_json(&mut out) } else { diff.write_text([a, b], &mut out) };
+        written(result.and_then(|()| out.flush()))
+    }
+
+    /// Writes the page.
+    fn draw(&self, path: &Path, names: &[String; 2], filter: &Filter, diff: &Diff<'_>) -> Result<()> {
+        let mut difference = Difference::default();
+        for (run, calls) in [&self.a, &self.b].into_iter().zip(difference.calls()) {
+            Runs::open(std::slice::from_ref(run))?.calls(filter, calls)?;
+        }
+        let file = PAGE.open(&Runs::open(&[self.a.clone(), self.b.clone()])?, path)?;
+        let about = About {
+            runs: names.to_vec(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            filter: self.filter.text(),
+            ..About::default()
+        };
+        let written = difference.finish(&about, diff).and_then(|page| {
+            page.write(&mut BufWriter::with_capacity(1 << 18, &file))?;
+            Ok(file.metadata()?.len())
+        });
+        let size = written.map_err(|e| PAGE.cannot_write(path, &e))?;
+        print_notice(&format!("the differences are in {} ({}); open it in a browser", path.display(), file_size(size)));
+        Ok(())
     }
 }
 

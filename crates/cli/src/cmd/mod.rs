@@ -27,6 +27,7 @@ mod report;
 mod run;
 mod show;
 pub mod syscall;
+mod top;
 pub mod trace;
 mod view;
 mod where_threads;
@@ -53,6 +54,8 @@ pub enum Command {
     Explain(explain::ExplainArgs),
     /// Say where each thread is, and what it waits for: hangs
     Where(where_threads::Where),
+    /// Show what a running program does now: calls, times, memory, GPU
+    Top(top::Top),
     /// Compare the calls of two recordings
     Diff(diff::DiffArgs),
     /// Check rules on the calls of a program or a recording, for CI
@@ -123,6 +126,7 @@ impl Command {
             Command::Help(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Where(args) => args.run(),
+            Command::Top(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Check(args) => args.run(),
             Command::Demo(args) => args.run(),

@@ -6,7 +6,7 @@ use crate::derived_file::DerivedFile;
 use crate::input::whole;
 use crate::inputs::{say_filter_of_run, say_notes};
 use crate::progress::Progress;
-use crate::reading::read_events;
+use crate::reading::read_events_ahead;
 use cutap_collect::{Error, Result, file_size, filter as parse_filter, print_notice, scan_executables};
 use cutap_trace::{End, Event, FinishedRun, ReaderOptions, Runs};
 use cutap_view::{About, Picture};
@@ -56,7 +56,7 @@ impl View {
         let is_filtered = self.filter.text().is_some() || run_ends.iter().any(|of| of.end.filtered.is_some());
         let _progress = Progress::of("drawing", &runs);
         let options = ReaderOptions { filter: selecting, ..ReaderOptions::default() };
-        let run_ends = read_events(&runs, &options, &mut |event: &Event| {
+        let run_ends = read_events_ahead(&runs, &options, &mut |event: &Event| {
             picture.selected_event(event);
             if !is_filtered {
                 picture.event(event);
@@ -64,7 +64,10 @@ impl View {
         })?;
         if is_filtered {
             let options = ReaderOptions { filter: parse_filter(None)?.during(window), ..ReaderOptions::default() };
-            read_events(&runs, &options, &mut |event| picture.event(event))?;
+            let all_ends = read_events_ahead(&runs, &options, &mut |event| picture.event(event))?;
+            picture.run_ends(&all_ends);
+        } else {
+            picture.run_ends(&run_ends);
         }
         let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
         all_ends.iter_mut().for_each(scan_executables);

@@ -87,7 +87,7 @@ impl<W: io::Write> Fold<W> {
         }
         let is_answer = self.is_answer;
         let classify = || {
-            let has = |role| has_role(function.name.as_bytes(), role);
+            let has = |role| function.roles.has(role);
             match function.layer {
                 _ if function.entry_only => FunctionKind::Other,
                 Layer::DRIVER if [Role::ProcAddress, Role::ExportTable, Role::StartUp].into_iter().any(has) => {

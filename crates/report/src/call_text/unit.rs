@@ -3,7 +3,7 @@
 
 use crate::call_text::launch::Launch;
 use crate::format::units::time;
-use cutap_calls::{Role, has_role};
+use cutap_calls::Role;
 use cutap_trace::{Call, Event, Exit, Layer};
 
 /// Functions that a line names.
@@ -181,6 +181,6 @@ fn stands_for<'a>(outer: &'a Exit, inside: &[&'a Exit]) -> &'a Exit {
 }
 
 fn is_look_up(exit: &Exit) -> bool {
-    let has = |role| has_role(exit.call.function.name.as_bytes(), role);
+    let has = |role| exit.call.function.roles.has(role);
     has(Role::ProcAddress) || has(Role::ExportTable)
 }

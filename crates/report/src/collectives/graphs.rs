@@ -1,6 +1,6 @@
 //! Collectives that were captured: each launch of the graph calls them.
 
-use cutap_calls::{Role, ends_capture, has_role};
+use cutap_calls::{Role, ends_capture};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit};
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ fn written(exit: &Exit, wanted: &str) -> Option<u64> {
 }
 
 fn is(call: &Call, role: Role) -> bool {
-    has_role(call.function.name.as_bytes(), role)
+    call.function.roles.has(role)
 }
 
 impl CapturedGraphs {

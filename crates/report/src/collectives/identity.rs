@@ -2,7 +2,7 @@
 
 use super::signature::digest_of;
 use crate::format::units::hex;
-use cutap_calls::{Role, has_role};
+use cutap_calls::Role;
 use cutap_trace::Call;
 use cutap_trace::decode::Value;
 
@@ -29,7 +29,7 @@ pub struct Parent {
 }
 
 fn is(call: &Call, role: Role) -> bool {
-    call.function.range.is_none() && has_role(call.function.name.as_bytes(), role)
+    call.function.range.is_none() && call.function.roles.has(role)
 }
 
 /// Whether the call makes a communicator from another one.

@@ -8,7 +8,7 @@ use super::range_calls::{self, is_range, range_call};
 use super::run::{CallState, CollectiveCall, CommunicatorEnd, Derived, RunCollectives};
 use super::signature::{Signature, digest_of, is_collective};
 use crate::call::stream_argument;
-use cutap_calls::{Role, function_with, has_role};
+use cutap_calls::{Role, function_with};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Returned};
 use std::collections::{HashMap, HashSet};
@@ -58,7 +58,7 @@ pub struct CallPlace {
 }
 
 fn is(call: &Call, role: Role) -> bool {
-    call.function.range.is_none() && has_role(call.function.name.as_bytes(), role)
+    call.function.range.is_none() && call.function.roles.has(role)
 }
 
 /// The communicators in a value: bits and number of each.

@@ -22,7 +22,7 @@ pub struct Signature {
 
 /// Whether ranks take part in it together.
 pub fn is_collective(function: &Function) -> bool {
-    function.range.is_none() && has_role(function.name.as_bytes(), Role::CollectiveWork)
+    function.range.is_none() && function.roles.has(Role::CollectiveWork)
 }
 
 impl Signature {

@@ -4,7 +4,7 @@
 use crate::call::call_bytes::COPY_ROLES;
 use crate::format::units::time;
 use cutap_calls::known::Effect;
-use cutap_calls::{Role, blocks, hands_out, has_role, resets};
+use cutap_calls::{Role, hands_out, has_role, resets};
 use cutap_trace::{Call, Exit, Function};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -71,13 +71,13 @@ pub fn is_start_up(name: &str) -> bool {
 
 /// It waits for the device, and does nothing else.
 pub fn waits(function: &Function) -> bool {
-    blocks(&function.name) == Some("waits for the device")
+    function.blocks == Some("waits for the device")
 }
 
 /// The activity of a function, by what it does itself.
 pub fn activity(function: &Function) -> Option<Activity> {
     let name = &*function.name;
-    let has = |roles: &[Role]| roles.iter().any(|role| has_role(name.as_bytes(), *role));
+    let has = |roles: &[Role]| function.roles.has_any(roles);
     let effects = function.described.map_or(&[][..], |described| described.function.effects);
     let is_memory = |effect: &Effect| matches!(effect, Effect::Allocates { .. } | Effect::Frees(_));
     let all = [

@@ -6,7 +6,7 @@ use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::format::units::time;
-use cutap_calls::{blocks, resets};
+use cutap_calls::resets;
 use cutap_trace::{Function, submits_work};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ struct Idle {
 
 /// The function waits for work of the GPU, and that of its context is not at an end.
 fn waits_for_work(function: &Function) -> bool {
-    blocks(&function.name).is_some() && !resets(&function.name)
+    function.blocks.is_some() && !resets(&function.name)
 }
 
 impl Rule for IdleAfterWait {

@@ -7,7 +7,7 @@ use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::call::stream_argument::handle;
 use crate::format::units::time;
-use cutap_calls::{Role, has_role};
+use cutap_calls::Role;
 use cutap_trace::Layer;
 use std::collections::HashMap;
 
@@ -61,7 +61,7 @@ impl Rule for IdleWaits {
         }
         let Some(stream) = handle(call) else { return };
         if !waits(function) {
-            if !has_role(function.name.as_bytes(), Role::Query) {
+            if !function.roles.has(Role::Query) {
                 self.streams.entry((process, stream)).or_default().named = Some(seen.exit.end_ns);
             }
             return;

@@ -44,8 +44,11 @@ impl Rule for IgnoredError {
 
     fn call(&mut self, seen: &ObservedCall<'_>) {
         // Errors inside a library or a runtime are theirs to handle, and start-up asks for what may be missing.
-        let has = |role| has_role(seen.function().name.as_bytes(), role);
-        if !seen.outer_calls.is_empty() || has(Role::ProcAddress) || has(Role::ExportTable) {
+        if !seen.outer_calls.is_empty() {
+            return;
+        }
+        let has = |role| seen.function().roles.has(role);
+        if has(Role::ProcAddress) || has(Role::ExportTable) {
             return;
         }
         let thread = seen.call().thread.key;

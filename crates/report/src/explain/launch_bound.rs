@@ -8,7 +8,6 @@ use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule, percent};
 use crate::format::units::time;
 use crate::statistics::idle::LONGEST_BREAK_NS;
-use cutap_calls::blocks;
 use cutap_trace::{Thread, submits_work};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -68,7 +67,7 @@ impl Stretch {
 fn ends_stretch(seen: &ObservedCall<'_>) -> bool {
     let is_long = || seen.exit.duration_ns.is_none_or(|ns| ns > LONGEST_BREAK_NS);
     let is_other = matches!(seen.counted.activity, Activity::Allocation | Activity::Modules | Activity::Waits);
-    blocks(&seen.function().name).is_some() || is_other && is_long()
+    seen.function().blocks.is_some() || is_other && is_long()
 }
 
 impl Rule for LaunchBound {

@@ -2,8 +2,8 @@
 
 use super::activity::Counted;
 use crate::call::call_bytes::copied_bytes;
+use cutap_calls::Role;
 use cutap_calls::known::Memory;
-use cutap_calls::{Role, has_role};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Function};
 
@@ -33,8 +33,7 @@ impl ObservedCall<'_> {
 
     /// It has one of these roles, and no call around it has: a runtime's call, and not the driver's inside it.
     pub fn is_outermost(&self, roles: &[Role]) -> bool {
-        let has = |function: &Function| roles.iter().any(|role| has_role(function.name.as_bytes(), *role));
-        has(self.function()) && !self.outer_calls.iter().any(|call| has(&call.function))
+        self.function().roles.has_any(roles) && !self.outer_calls.iter().any(|call| call.function.roles.has_any(roles))
     }
 
     /// Bytes that it moves, as far as its arguments tell.

@@ -7,15 +7,15 @@
 //!
 //! Arguments that begin with `cutap.` are not the program's. Field numbers are in `perfetto_fields`.
 
-use super::clock_tracks::clock_tracks;
 use super::flows::Flows;
 use super::gpu_tracks::GpuTracks;
+use super::memory_tracks::MemoryTracks;
 use super::perfetto_fields::interned::{ARGUMENTS, CATEGORIES, NAMES, TEXTS};
 use super::perfetto_fields::{
-    annotation, clock, clocks, counter as of_counter, descriptor, entry, event as track_event, packet,
-    process as of_process, thread as of_thread, trace,
+    annotation, clock, clocks, descriptor, entry, event as track_event, packet, process as of_process,
+    thread as of_thread, trace,
 };
-use super::perfetto_tracks::{clock_track, flow_to_work, gpu_track, process_track, range_track, thread_track};
+use super::perfetto_tracks::{flow_to_work, gpu_track, process_track, range_track, thread_track};
 use super::pids::Pids;
 use super::proto::Message;
 use super::range_tracks::RangeTracks;
@@ -44,7 +44,7 @@ const NAMES_NEEDED: u64 = 2;
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 const INSTANT: u64 = 3;
-const COUNTER: u64 = 4;
+pub(super) const COUNTER: u64 = 4;
 /// The largest number of interned names of a kind. Other names are written each time.
 const MOST_TEXTS: usize = 1 << 16;
 
@@ -67,6 +67,7 @@ pub struct Perfetto<W> {
     flows: u64,
     gpu_tracks: GpuTracks,
     range_tracks: RangeTracks,
+    pub(super) memory_tracks: MemoryTracks,
     /// The run has rows of GPU time.
     has_rows: bool,
     pids: Pids,
@@ -104,6 +105,7 @@ impl<W: io::Write> Perfetto<W> {
             flows: 0,
             gpu_tracks: GpuTracks::default(),
             range_tracks: RangeTracks::default(),
+            memory_tracks: MemoryTracks::default(),
             has_rows: false,
             pids: Pids::default(),
             text: String::new(),
@@ -116,7 +118,7 @@ impl<W: io::Write> Perfetto<W> {
     }
 
     /// Writes the packet that `fill` fills.
-    fn packet(&mut self, fill: impl FnOnce(&mut Message)) -> io::Result<()> {
+    pub(super) fn packet(&mut self, fill: impl FnOnce(&mut Message)) -> io::Result<()> {
         self.packet.clear();
         self.packet.number(packet::SEQUENCE, SEQUENCE);
         fill(&mut self.packet);
@@ -263,28 +265,6 @@ impl<W: io::Write> Perfetto<W> {
         })
     }
 
-    /// The clocks of the GPUs.
-    fn clocks(&mut self, end: &End) -> io::Result<()> {
-        for of in clock_tracks(end) {
-            let track = clock_track(of.track);
-            self.packet(|m| {
-                m.message(packet::TRACK, |m| {
-                    m.number(descriptor::TRACK, track).text(descriptor::NAME, &of.name);
-                    m.message(descriptor::COUNTER, |m| {
-                        m.text(of_counter::UNIT_NAME, "MHz");
-                    });
-                });
-            })?;
-            for (ns, mhz) in of.values() {
-                let mut event = Message::default();
-                event.number(track_event::TYPE, COUNTER).number(track_event::TRACK, track);
-                event.number(track_event::COUNTER_VALUE, mhz.into());
-                self.write_event(ns, &event)?;
-            }
-        }
-        Ok(())
-    }
-
     /// A range begins that may end in another thread.
     fn begin_range(&mut self, call: &Call) -> io::Result<()> {
         let (range, new_track) = self.range_tracks.begin(call);
@@ -320,7 +300,7 @@ impl<W: io::Write> Perfetto<W> {
     }
 
     /// Writes an event of a track that exists, and the names that it needs.
-    fn write_event(&mut self, ns: u64, event: &Message) -> io::Result<()> {
+    pub(super) fn write_event(&mut self, ns: u64, event: &Message) -> io::Result<()> {
         let new = std::mem::take(&mut self.new);
         self.packet(|m| {
             m.number(packet::TIME, ns).number(packet::FLAGS, NAMES_NEEDED);
@@ -358,7 +338,7 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
         match function.range {
             Some(RangeMoment::Start) => return self.begin_range(call),
             Some(RangeMoment::End) => return self.end_range(call),
-            _ => {}
+            _ => self.memory_tracks.enter(call),
         }
         let mut event = Message::default();
         event
@@ -425,6 +405,7 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Perfetto<W> {
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        self.memory(exit)?;
         let call = &exit.call;
         let mut event = Message::default();
         event.number(track_event::TYPE, END).number(track_event::TRACK, thread_track(&call.thread));

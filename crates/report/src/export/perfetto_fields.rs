@@ -40,6 +40,7 @@ pub(super) mod descriptor {
 
 /// CounterDescriptor.
 pub(super) mod counter {
+    pub(crate) const UNIT: u32 = 3;
     pub(crate) const UNIT_NAME: u32 = 6;
 }
 

@@ -23,6 +23,10 @@ pub fn clock_track(number: u32) -> u64 {
     5 << 32 | u64::from(number)
 }
 
+pub fn memory_track(number: u32) -> u64 {
+    6 << 32 | u64::from(number)
+}
+
 /// The flow from a call to the work that it submits: a number that both sides know without keeping it. Other flows
 /// have small numbers.
 pub fn flow_to_work(process: &Process, tid: u32, start_ns: u64) -> u64 {

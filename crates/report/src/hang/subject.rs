@@ -1,6 +1,6 @@
 //! What a call is about: its stream, its event, and whether it submits work, waits for it or asks for its end.
 
-use cutap_calls::{Role, blocks, has_role, is_chatter};
+use cutap_calls::{Role, blocks, is_chatter};
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit, Function, Layer, Returned, submits_work};
 
@@ -36,7 +36,7 @@ pub enum WaitScope {
 }
 
 pub fn has(function: &Function, role: Role) -> bool {
-    has_role(function.name.as_bytes(), role)
+    function.roles.has(role)
 }
 
 /// Whether the function does nothing but ask: a thread that does it again and again may wait for what never comes.

@@ -20,7 +20,7 @@ use crate::statistics::table::{Cell, Heading, Table};
 use crate::statistics::tables::NO_CALL;
 use crate::call_text::text_format::TextFormat;
 use crate::format::units::time;
-use cutap_calls::{Role, has_role};
+use cutap_calls::Role;
 use cutap_trace::{
     Call, CallSink, End, EventVisitor, Exit, FinishedCall, Function, Instance, SelectedCalls, Stack, State, Thread,
 };
@@ -130,7 +130,7 @@ impl Selection {
         if key >= self.starts.len() {
             self.starts.resize(key + 1, None);
         }
-        let is_start_up = || START_UP.into_iter().any(|role| has_role(function.name.as_bytes(), role));
+        let is_start_up = || START_UP.into_iter().any(|role| function.roles.has(role));
         self.starts.get_mut(key).is_some_and(|known| *known.get_or_insert_with(is_start_up))
     }
 

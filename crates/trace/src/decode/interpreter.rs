@@ -16,9 +16,9 @@ use super::values::walk::{Side, Walk};
 use crate::event::value::Value;
 use crate::event::{Args, Call, Described, DriverArgs, Event, Exit, Layer, Returned, State};
 use crate::kernels::names::Kernels;
+use cutap_calls::Role;
 use cutap_calls::capture::RETURNED;
 use cutap_calls::known::{self, Rule, Type};
-use cutap_calls::{Role, has_role};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -243,7 +243,7 @@ impl Interpreter {
             apply::apply(&mut self.state, &row, described, call, exit);
         }
         if let Some(Value::Version(version)) = exit.output(0).map(Value::target)
-            && has_role(call.function.name.as_bytes(), Role::DriverVersion)
+            && call.function.roles.has(Role::DriverVersion)
         {
             self.driver = u32::try_from(*version).ok().filter(|v| *v >= 1000);
         }

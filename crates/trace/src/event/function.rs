@@ -5,7 +5,7 @@ use super::process::Instance;
 use super::result::{Returned, Returns, undeclared_status};
 use super::value::name_of;
 use cutap_calls::Layer;
-use cutap_calls::{INVALID_DEVICE_FUNCTION, Role, is_answer, known};
+use cutap_calls::{INVALID_DEVICE_FUNCTION, Role, RoleSet, is_answer, known};
 use cutap_wire::names::route;
 use std::sync::Arc;
 
@@ -34,6 +34,10 @@ pub struct Function {
     pub by_name: ByName,
     /// What is known of its arguments.
     pub described: Option<Described>,
+    /// Its roles in `api/behaviour.toml`.
+    pub roles: RoleSet,
+    /// Why its calls may wait for a device.
+    pub blocks: Option<&'static str>,
 }
 
 /// What a call of the layer `nvtx` stands for.

@@ -250,7 +250,7 @@ impl Graphs {
 
     /// Whether this call makes a node where its stream is in a capture, or takes another stream into it.
     pub fn captures(call: &Call) -> bool {
-        let has = |role: &Role| has_role(call.function.name.as_bytes(), *role);
+        let has = |role: &Role| call.function.roles.has(*role);
         submitting_function(call).is_some()
             || [Role::MakesNodeInCapture, Role::RecordsEvent, Role::WaitsForEvent].iter().any(has)
     }
@@ -262,7 +262,7 @@ impl Graphs {
 
     /// The executable graph that a call has made, and its handle.
     pub fn instantiated(&self, exit: &Exit) -> Option<(u64, Arc<ExecutableGraph>)> {
-        let is_it = has_role(exit.call.function.name.as_bytes(), Role::InstantiatesGraph) && !exit.is_error();
+        let is_it = exit.call.function.roles.has(Role::InstantiatesGraph) && !exit.is_error();
         let handle = output_handle(exit, "graphExec").filter(|_| is_it && exit.call.function.layer == Layer::DRIVER);
         let handle = handle?;
         self.executables.get(&handle).map(|executable| (handle, executable.clone()))
@@ -270,7 +270,7 @@ impl Graphs {
 
     /// The executable graph that a call launches.
     pub fn launched(&self, call: &Call) -> Option<Arc<ExecutableGraph>> {
-        if !has_role(call.function.name.as_bytes(), Role::LaunchesGraph) {
+        if !call.function.roles.has(Role::LaunchesGraph) {
             return None;
         }
         self.executables.get(input_handles(call, "graphExec").first()?).cloned()

@@ -7,7 +7,29 @@ use crate::pair::source::Source;
 use crate::summary::end::{End, has_live, run_end};
 use crate::summary::filter_outcome::{FilterOutcome, RunFunctions};
 
+/// Calls that were not there any more when their turn came: a collector had read them, or the writer of a flight
+/// recorder had written over them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MissedCalls {
+    /// Before the first one that was read.
+    pub before: u64,
+    /// Between those that were read.
+    pub between: u64,
+}
+
 impl EventReader {
+    /// The calls that this reader missed so far.
+    pub fn missed_calls(&self) -> MissedCalls {
+        let missed = self.sources.iter().map(|source| MissedCalls {
+            before: source.ring.calls_taken,
+            between: source.ring.count.losses().between.counted,
+        });
+        missed.fold(MissedCalls::default(), |sum, of| MissedCalls {
+            before: sum.before.saturating_add(of.before),
+            between: sum.between.saturating_add(of.between),
+        })
+    }
+
     /// What is known at the end. To be called after the last `poll`.
     pub fn end(&mut self) -> End {
         let mut end = End::of(&self.run_reader);

@@ -1,7 +1,7 @@
 //! The events of all threads of a run as one stream in the order of their time.
 
 pub mod active_sources;
-mod end;
+pub mod end;
 pub mod event_reader;
 pub mod reader_options;
 mod retired;

@@ -117,6 +117,27 @@ impl Runs {
         options: &ReaderOptions,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Vec<FinishedRun>, Error> {
+        self.read_events(options, self.paths.len() > 1, sink)
+    }
+
+    /// The same, where `sink` takes as long as reading does: a separate thread reads ahead, also of one run.
+    ///
+    /// # Errors
+    /// A run cannot be read.
+    pub fn events_read_ahead(
+        &self,
+        options: &ReaderOptions,
+        sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<Vec<FinishedRun>, Error> {
+        self.read_events(options, true, sink)
+    }
+
+    fn read_events(
+        &self,
+        options: &ReaderOptions,
+        reads_ahead: bool,
+        sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<Vec<FinishedRun>, Error> {
         let options = &ReaderOptions { filter: self.since_start(&options.filter)?, ..options.clone() };
         self.progress.restart();
         let readers = self.paths.iter().zip(&self.places).map(|(path, place)| {
@@ -131,10 +152,9 @@ impl Runs {
             Some(times) => sink(times.add_to(event)),
             None => sink(event),
         };
-        if let [reader] = &mut readers[..] {
-            reader.poll_while(true, sink)?;
-        } else {
-            merge(&mut readers, sink)?;
+        match &mut readers[..] {
+            [reader] if !reads_ahead => _ = reader.poll_while(true, sink)?,
+            readers => merge(readers, sink)?,
         }
         Ok(self.with_ends(readers.iter_mut().map(EventReader::end), gpu_times.as_deref()))
     }

@@ -8,7 +8,7 @@ use crate::filter::{Filter, Tests};
 use crate::io::bytes::clean;
 use cutap_calls::hidden::slot_named;
 use cutap_calls::known::{Dir, Param, Shape, Tables, Type, TypeId};
-use cutap_calls::{Role, has_role, roles};
+use cutap_calls::{Role, RoleSet, blocks, roles};
 use cutap_stacks::demangle::signature;
 use std::sync::Arc;
 
@@ -120,6 +120,8 @@ pub(super) fn function(
         by_name: by_name(&name),
         returns: described.and_then(returns_type).unwrap_or_else(|| returns(layer, &name)),
         described,
+        roles: RoleSet::of(&name),
+        blocks: blocks(&name),
         name: name.into(),
     })
 }
@@ -140,6 +142,8 @@ pub(super) fn range(resolver: &mut Resolver, domain: Arc<str>, name: &[u8], mome
         returns: returns(Layer::NVTX, ""),
         by_name: ByName::default(),
         described: None,
+        roles: RoleSet::default(),
+        blocks: None,
     })
 }
 
@@ -175,5 +179,5 @@ pub fn changes_state(function: &Function) -> bool {
     !described.function.effects.is_empty()
         || function.by_name != ByName::default()
         || described.function.params.iter().any(writes_handle)
-        || has_role(function.name.as_bytes(), Role::DriverVersion)
+        || function.roles.has(Role::DriverVersion)
 }

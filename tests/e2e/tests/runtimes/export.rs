@@ -41,7 +41,10 @@ fn perfetto_reads_what_is_exported() {
         finish(command.env("LD_LIBRARY_PATH", libraries).env("CALLS", folder.join("calls")).current_dir(&*folder));
         export("--perfetto", &trace, &file, None);
         fs::write(&calls, finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout).unwrap();
-        let said = check(&python, &trace, &calls, &[]);
+        let memory = folder.join("memory.json");
+        let listed = finish(Command::new(cutap()).args(["report", "--allocations", "--json"]).arg(&file)).stdout;
+        fs::write(&memory, listed).unwrap();
+        let said = check(&python, &trace, &calls, &[memory.to_str().expect("text")]);
         let slices: usize = said.split(' ').next().and_then(|n| n.parse().ok()).expect(&said);
         let whole = fs::read(&trace).unwrap();
         for part in [whole.len() - 1, whole.len() / 2, whole.len() / 3] {

@@ -20,6 +20,8 @@ pub struct TimeBox {
     pub text: String,
     pub layer: String,
     pub library: String,
+    /// Since the first process began.
+    pub start_ns: u64,
     pub took_ns: u64,
     /// The box of the call that submitted it.
     pub caller: Option<usize>,
@@ -115,6 +117,7 @@ impl Page {
                 text: part(0),
                 layer: part(1),
                 library: part(2),
+                start_ns: double(8 * n) as u64,
                 took_ns: double(8 * count + 8 * n) as u64,
                 caller: (caller != u32::MAX).then_some(caller as usize),
             }

@@ -50,7 +50,7 @@ impl Payloads {
             // The program registered another schema with this id.
             entries.clear();
         }
-        // Two threads that register it at once write their entries in turn.
+        // Two threads that register it at the same time write their entries in turn.
         entries.truncate(word(0) as usize);
         entries.push(Entry {
             name: String::from_utf8_lossy(name.s).into(),
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn schemas_that_are_not_as_they_seem() {
         let mut of = Payloads::default();
-        // Two threads register one schema at once.
+        // Two threads register one schema at the same time.
         for (n, entry) in [(0, "a"), (0, "a"), (1, "b"), (1, "b")] {
             of.entry(&name(kind::PAYLOAD_ENTRY, [7 << 24, 12, DOMAIN.into()], entry, &layout([n, 0, 0, 0])));
         }

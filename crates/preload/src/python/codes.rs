@@ -6,7 +6,7 @@ use super::interpreter::{self, Interpreter};
 use super::memory::{MOST, Memory};
 use crate::process::names;
 use crate::process::page;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use cutap_calls::python::Field;
 use cutap_wire::diagnostic;
 use cutap_wire::names::{LONGEST, Name, kind};
@@ -24,9 +24,9 @@ static NAMED: [AtomicBool; CODES] = [const { AtomicBool::new(false) }; CODES];
 /// Bytes of a table of lines that the hash has from its beginning, and from its end.
 const LINES: usize = 64;
 /// Of a code object with a longer table, a hash of the whole one, and how often its number was asked for.
-static TABLES: [(AtomicU64, AtomicU8); CODES] = [const { (AtomicU64::new(0), AtomicU8::new(0)) }; CODES];
+static TABLES: [(AtomicU32, AtomicU32); CODES] = [const { (AtomicU32::new(0), AtomicU32::new(0)) }; CODES];
 /// Each so manieth time the whole table is looked at, up to this length.
-const TURNS: u8 = 16;
+const TURNS: u32 = 16;
 const LONGEST_TABLE: usize = 4096;
 /// In the place of a hash: another code object came in the place of this one. It is no hash, for those are odd.
 const REPLACED: u64 = 2;
@@ -107,10 +107,10 @@ fn hash(python: &Interpreter, memory: Memory, code: usize) -> Option<(u64, Table
     Some((mixed(mixed(own, texts), mixed(begin, end)) | 1, table))
 }
 
-/// Each in a separate step: in some versions a size has an odd meaning, and is near to a line.
+/// In some versions a size has an odd meaning, and is near to a line. So it is spread first.
 #[inline(always)]
 fn of_numbers(size: u64, first: u32, address: u64) -> u64 {
-    mixed(mixed(mixed(FACTOR, size), first.into()), address)
+    mixed(size.wrapping_mul(FACTOR) ^ address, first.into())
 }
 
 /// A table of lines.
@@ -140,12 +140,13 @@ fn is_same(memory: Memory, table: Table, place: usize) -> bool {
 /// A hash of a whole table.
 #[cold]
 #[inline(never)]
-fn whole(memory: Memory, table: Table) -> u64 {
+fn whole(memory: Memory, table: Table) -> u32 {
     let length = table.length.min(LONGEST_TABLE);
-    (0..length).step_by(MOST).fold(FACTOR, |all, from| {
+    let hash = (0..length).step_by(MOST).fold(FACTOR, |all, from| {
         let piece = memory.bytes(table.data.wrapping_add(from), MOST.min(length - from), |bytes| of_bytes(bytes, 0));
         mixed(all, piece.unwrap_or(0))
-    })
+    });
+    hash as u32
 }
 
 /// A text: its own hash, where Python knows it, else its last characters.

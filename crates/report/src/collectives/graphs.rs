@@ -54,17 +54,17 @@ impl CapturedGraphs {
     pub fn exit(&mut self, exit: &Exit, capture: Option<u32>) {
         let (call, process) = (&exit.call, exit.call.thread.process.key);
         if ends_capture(&call.function.name) {
-            // The call of the runtime is around that of the driver, which ended the capture before.
+            // The call of the runtime is around that of the driver, which has ended the capture.
             let Some(capture) = capture else { return };
             let calls = self.captures.remove(&capture).map(Rc::from);
-            self.graph_is_made(process, written(exit, "graph"), calls);
+            self.take_graph(process, written(exit, "graph"), calls);
         } else if self.graphs.is_empty() && self.executables.is_empty() {
             // No collective was captured.
         } else if is(call, Role::CreatesGraph) {
-            self.graph_is_made(process, written(exit, "graph"), None);
+            self.take_graph(process, written(exit, "graph"), None);
         } else if is(call, Role::ClonesGraph) {
             let calls = argument(call, "graph").and_then(|graph| self.graphs.get(&(process, graph)).cloned());
-            self.graph_is_made(process, written(exit, "graph"), calls);
+            self.take_graph(process, written(exit, "graph"), calls);
         } else if is(call, Role::InstantiatesGraph) {
             let calls = argument(call, "graph").and_then(|graph| self.graphs.get(&(process, graph)).cloned());
             match (written(exit, "graphExec"), calls) {
@@ -77,7 +77,7 @@ impl CapturedGraphs {
     }
 
     /// A call gave this graph. Its handle may be that of another one, which was destroyed.
-    fn graph_is_made(&mut self, process: u32, graph: Option<u64>, calls: Option<Rc<[CapturedCall]>>) {
+    fn take_graph(&mut self, process: u32, graph: Option<u64>, calls: Option<Rc<[CapturedCall]>>) {
         match (graph, calls) {
             (Some(graph), Some(calls)) => drop(self.graphs.insert((process, graph), calls)),
             (Some(graph), None) => drop(self.graphs.remove(&(process, graph))),

@@ -153,6 +153,24 @@ fn what_is_not_known_names_no_rank() {
     assert!(with(&|run| move_clock(run, 10 * SECOND)).contains("rank 1 did not arrive yet"));
 }
 
+/// Times of runs that do not say which clock they have are not compared.
+#[test]
+fn ends_by_unknown_clocks_are_not_compared() {
+    let all = [rank(0, 2, &[1, 2, 3]), rank(1, 2, &[1, 2])];
+    let of = |boot_id: Option<&str>| {
+        let mut runs = vec![run(0, &all[0]), run(1, &all[1])];
+        runs.iter_mut().for_each(|run| run.boot_id = boot_id.map(str::to_owned));
+        (runs[1].program_end, runs[1].last_ns) = (Some("was ended by SIGKILL".to_owned()), 0);
+        JobVerdict::new(runs).sentence().unwrap_or_default()
+    };
+    assert!(
+        of(Some("boot")).contains("its program was ended by SIGKILL, 1s before the others"),
+        "{}",
+        of(Some("boot"))
+    );
+    assert!(of(None).contains("rank 1 did not arrive yet"), "{}", of(None));
+}
+
 #[test]
 fn a_rank_without_a_file() {
     let all = [rank(0, 3, &[1, 2]), rank(1, 3, &[1, 2])];

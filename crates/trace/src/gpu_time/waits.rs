@@ -128,8 +128,8 @@ fn argument(call: &Call, short: &str) -> Option<u64> {
 
 /// The stream that a call made.
 fn made_stream(exit: &Exit) -> Option<u64> {
-    let stream = exit.outputs.iter().find_map(|(_, value)| handle(value, "stream"));
-    stream.filter(|_| !hands_out(&exit.call.function.name))
+    let written = exit.outputs.iter().find_map(|(_, value)| handle(value, "stream"));
+    written.filter(|_| !hands_out(&exit.call.function.name))
 }
 
 /// The call makes a stream of an object, which may have another context than the current one.

@@ -50,7 +50,7 @@ impl Payloads {
             // The program registered another schema with this id.
             entries.clear();
         }
-        // Two threads may register it at the same time: their entries stand in turn.
+        // Two threads that register it at the same time write their entries in turn.
         entries.truncate(word(0) as usize);
         entries.push(Entry {
             name: String::from_utf8_lossy(name.s).into(),

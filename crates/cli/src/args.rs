@@ -6,8 +6,8 @@ use crate::text_args::TextArgs;
 use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    CaptureRange, DriverChoice, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Python, Result,
-    StackSize, Stacks, TraceOptions, Window,
+    CaptureRange, DriverChoice, Error, FlightRecorderSize, FunctionName, InjectRule, Injection, OutputFormat,
+    OverflowPolicy, Python, Result, StackSize, Stacks, TraceOptions, Window, rules_of_file,
 };
 use cutap_cudest::Survey;
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
@@ -33,7 +33,18 @@ pub struct FilterArgs {
     failed: bool,
 }
 
+/// In front of a rule in `-e`.
+const INJECT: &str = "inject=";
+
 impl FilterArgs {
+    /// Takes `-e inject=RULE` out, as strace has it.
+    pub fn take_rules(&mut self) -> Vec<String> {
+        let (rules, filter): (Vec<String>, Vec<String>) =
+            std::mem::take(&mut self.filter).into_iter().partition(|term| term.starts_with(INJECT));
+        self.filter = filter;
+        rules.iter().filter_map(|rule| rule.strip_prefix(INJECT)).map(str::to_owned).collect()
+    }
+
     /// The filter's text; none wants all calls.
     pub fn text(&self) -> Option<String> {
         let outcomes = [("!error", self.succeeded), ("error", self.failed)];
@@ -259,15 +270,41 @@ pub struct InjectArgs {
     /// Make calls fail, wait or change: 'cudaMalloc:error=2' (help inject)
     #[arg(long, value_name = "RULE", help_heading = heading::PROGRAM)]
     inject: Vec<String>,
-    /// Other chances of --inject, which are the same for each run with one number
-    #[arg(long, value_name = "N", requires = "inject", hide = true)]
+    /// The same from a file, as a list with comments; the JSON of faultinj too
+    #[arg(long, value_name = "FILE", hide = true, help_heading = heading::PROGRAM)]
+    rules: Vec<PathBuf>,
+    /// Stop the process before these calls, for a debugger (SIGSTOP)
+    #[arg(long, value_name = "FILTER", hide = true, help_heading = heading::PROGRAM)]
+    stop_at: Vec<String>,
+    /// Functions of which cutap ctl PID rules may set rules later
+    #[arg(long, value_name = "FILTER", hide = true, help_heading = heading::PROGRAM)]
+    arm: Vec<String>,
+    /// Other chances of rules, which are the same for each run with one number
+    #[arg(long, value_name = "N", hide = true, help_heading = heading::PROGRAM)]
     seed: Option<u64>,
+    /// Count call sites, and write them here
+    #[arg(long, value_name = "FILE", hide = true)]
+    call_sites: Option<PathBuf>,
 }
 
 impl InjectArgs {
-    /// The rules, or what is wrong with one.
-    fn rules(&self) -> Result<Vec<InjectRule>> {
-        self.inject.iter().map(|text| InjectRule::parse(text)).collect()
+    /// What is done to calls, or what is wrong with a rule. `more`: those of `-e inject=`.
+    fn injection(self, more: &[String]) -> Result<Injection> {
+        let mut rules = Vec::new();
+        for file in &self.rules {
+            rules.extend(rules_of_file(file)?);
+        }
+        for text in self.inject.iter().chain(more) {
+            rules.push(InjectRule::parse(text)?);
+        }
+        for filter in &self.stop_at {
+            rules.push(InjectRule::stop_at(filter)?);
+        }
+        let names = self.arm.iter().flat_map(|names| names.split(',')).map(str::trim);
+        let armed =
+            names.map(|name| FunctionName::parse(name).map_err(|why| Error::own(format!("--arm {name}: {why}"))));
+        let armed = armed.collect::<Result<_>>()?;
+        Ok(Injection { rules, armed, seed: self.seed.unwrap_or(1), sites: self.call_sites })
     }
 }
 
@@ -298,6 +335,11 @@ impl ProgramArgs {
 
     /// The options of this program; everything else is as if no other flag was given.
     pub fn options(self) -> Result<TraceOptions> {
+        self.options_with(&[])
+    }
+
+    /// The same with rules that stand elsewhere on the command line.
+    pub fn options_with(self, rules: &[String]) -> Result<TraceOptions> {
         self.strace.check()?;
         refuse_recording(self.program())?;
         let silent = self.strace.quiet;
@@ -309,8 +351,7 @@ impl ProgramArgs {
             driver: self.driver.choice()?,
             no_follow: self.no_follow_children,
             hooks: self.hooks.hooks,
-            injected: self.inject.rules()?,
-            seed: self.inject.seed.unwrap_or(1),
+            injection: self.inject.injection(rules)?,
             silent,
             environment,
             ..TraceOptions::default()

@@ -2,9 +2,8 @@
 //! first. Each answers with what does the job today. `cutap -- top` runs a program of that name.
 
 /// A word, and what to type.
-const RESERVED: [(&str, &str); 9] = [
+const RESERVED: [(&str, &str); 8] = [
     ("top", "cutap report lists the functions with the most time, also while the program runs"),
-    ("chaos", "cutap run --inject RULE makes calls fail; cutap help inject explains it"),
     (
         "attach",
         "cutap cannot attach to a running program; start it under cutap record, and switch it with cutap ctl PID",

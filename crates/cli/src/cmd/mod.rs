@@ -1,6 +1,7 @@
 //! The subcommands, one in each file: its flags and what it does.
 
 mod api;
+mod chaos;
 mod check;
 mod collector;
 mod completions;
@@ -57,6 +58,8 @@ pub enum Command {
     Diff(diff::DiffArgs),
     /// Check rules on the calls of a program or a recording, for CI
     Check(check::Check),
+    /// Make one call after the other fail, and say what the program does
+    Chaos(chaos::Chaos),
     /// Draw a recording as one page of HTML that a browser opens
     View(view::View),
     /// Write a recording for Perfetto, Chrome or other programs
@@ -125,6 +128,7 @@ impl Command {
             Command::Where(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Check(args) => args.run(),
+            Command::Chaos(args) => args.run(),
             Command::Demo(args) => args.run(),
             Command::Reference(args) => args.run(),
             Command::DemoProgram => demo::program(),

@@ -4,8 +4,13 @@ use crate::args::ProgramArgs;
 use crate::embedded::LIBRARIES;
 use cutap_collect::{OutputFormat, Result, TraceOptions};
 
+/// One of these is given, or a hook library.
+const ENOUGH: [&str; 7] = ["inject", "rules", "stop_at", "arm", "call_sites", "sim", "cudest"];
+
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("hooks", |hooks| hooks.required_unless_present_any(["inject", "sim", "cudest"])))]
+#[command(mut_arg("hooks", |hooks| hooks.required_unless_present_any(ENOUGH)))]
+#[command(mut_arg("rules", |arg| arg.hide(false)), mut_arg("stop_at", |arg| arg.hide(false)))]
+#[command(mut_arg("arm", |arg| arg.hide(false)), mut_arg("seed", |arg| arg.hide(false)))]
 pub struct Run {
     #[command(flatten)]
     program: ProgramArgs,

@@ -55,8 +55,8 @@ impl Run {
         if !hooks.0.is_empty() {
             control::write_hooks(&run.dir, &hooks::file(hooks))?;
         }
-        if !options.injected.is_empty() {
-            control::write_injected(&run.dir, &inject::file_bytes(&options.injected, options.seed)?)?;
+        if !options.injection.is_empty() {
+            control::write_injected(&run.dir, &inject::file_bytes(&options.injection)?)?;
         }
         if let Some(range) = &options.range {
             control::write_capture_range(&run.dir, range)?;

@@ -37,7 +37,7 @@ fn inject_library(embedded: Embedded) -> Result<PathBuf> {
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let startup = StartupState::capture();
     let mut request = Request::new(options)?;
-    if !options.injected.is_empty() {
+    if !options.injection.is_empty() {
         request.hooks.put_first(inject_library(embedded)?)?;
     }
     let named = output::name(options)?;

@@ -1,6 +1,6 @@
 //! The options of `cutap trace` and `cutap record`.
 
-use crate::inject::InjectRule;
+use crate::inject::Injection;
 use crate::options::capture_range::CaptureRange;
 use crate::options::driver_choice::DriverChoice;
 use crate::options::overflow_policy::OverflowPolicy;
@@ -50,10 +50,8 @@ pub struct TraceOptions {
     pub count_chatter: bool,
     /// Where module images go.
     pub dump_modules: Option<PathBuf>,
-    /// What `--inject` does to calls.
-    pub injected: Vec<InjectRule>,
-    /// The first number of the chances of `--inject`.
-    pub seed: u64,
+    /// What rules do to calls.
+    pub injection: Injection,
     /// Hook libraries, in their order.
     pub hooks: Vec<PathBuf>,
     /// A run directory that stays.

@@ -31,5 +31,6 @@ pub fn forget_parent() {
     python::forked();
     instances::forked();
     hook_libraries::thread::forked();
+    hook_libraries::own_host::forked();
     extension::extension(|of| (of.forked)());
 }

@@ -111,7 +111,7 @@ pub enum Role {
     AsksCurrentContext,
     /// Returns its own status in a context in which the GPU had a fault.
     WorksAfterFault,
-    /// Tells of the fault of earlier work, beside the functions that block.
+    /// Reports the fault of earlier work, beside the functions that block.
     ReportsFault,
     /// Starts work, and returns before it is done.
     Asynchronous,

@@ -1,13 +1,14 @@
 //! Flags that several subcommands share. Each flag is declared once and flattened into the subcommands that have it.
 
 use crate::heading;
+use crate::inject_args::InjectArgs;
 use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
 use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    CaptureRange, DriverChoice, Error, FlightRecorderSize, FunctionName, InjectRule, Injection, OutputFormat,
-    OverflowPolicy, Python, Result, StackSize, Stacks, TraceOptions, Window, rules_of_file,
+    CaptureRange, DriverChoice, Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Python, Result, StackSize,
+    Stacks, TraceOptions, Window,
 };
 use cutap_cudest::Survey;
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
@@ -262,50 +263,6 @@ pub struct HookArgs {
     /// Load this hook library, which may change calls; several in this order
     #[arg(long = "hook", value_name = "FILE", help_heading = heading::PROGRAM)]
     pub hooks: Vec<PathBuf>,
-}
-
-/// Rules that change calls.
-#[derive(Debug, Args)]
-pub struct InjectArgs {
-    /// Make calls fail, wait or change: 'cudaMalloc:error=2' (help inject)
-    #[arg(long, value_name = "RULE", help_heading = heading::PROGRAM)]
-    inject: Vec<String>,
-    /// The same from a file, as a list with comments; the JSON of faultinj too
-    #[arg(long, value_name = "FILE", hide = true, help_heading = heading::PROGRAM)]
-    rules: Vec<PathBuf>,
-    /// Stop the process before these calls, for a debugger (SIGSTOP)
-    #[arg(long, value_name = "FILTER", hide = true, help_heading = heading::PROGRAM)]
-    stop_at: Vec<String>,
-    /// Functions of which cutap ctl PID rules may set rules later
-    #[arg(long, value_name = "FILTER", hide = true, help_heading = heading::PROGRAM)]
-    arm: Vec<String>,
-    /// Other chances of rules, which are the same for each run with one number
-    #[arg(long, value_name = "N", hide = true, help_heading = heading::PROGRAM)]
-    seed: Option<u64>,
-    /// Count call sites, and write them here
-    #[arg(long, value_name = "FILE", hide = true)]
-    call_sites: Option<PathBuf>,
-}
-
-impl InjectArgs {
-    /// What is done to calls, or what is wrong with a rule. `more`: those of `-e inject=`.
-    fn injection(self, more: &[String]) -> Result<Injection> {
-        let mut rules = Vec::new();
-        for file in &self.rules {
-            rules.extend(rules_of_file(file)?);
-        }
-        for text in self.inject.iter().chain(more) {
-            rules.push(InjectRule::parse(text)?);
-        }
-        for filter in &self.stop_at {
-            rules.push(InjectRule::stop_at(filter)?);
-        }
-        let names = self.arm.iter().flat_map(|names| names.split(',')).map(str::trim);
-        let armed =
-            names.map(|name| FunctionName::parse(name).map_err(|why| Error::own(format!("--arm {name}: {why}"))));
-        let armed = armed.collect::<Result<_>>()?;
-        Ok(Injection { rules, armed, seed: self.seed.unwrap_or(1), sites: self.call_sites })
-    }
 }
 
 /// A program and how it is started.

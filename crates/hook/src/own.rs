@@ -1,5 +1,5 @@
-//! What cutap gives to its own hook library, `crates/inject`, behind the contract's host. It is no part of the contract:
-//! both sides are always of one build.
+//! What cutap gives to its own hook library, `crates/inject`, behind the contract's host. It is no part of the
+//! contract: both sides are always of one build.
 
 use crate::contract::{Call, Host};
 use core::ffi::{c_char, c_int};

@@ -69,7 +69,7 @@ impl Acted {
         unsafe { (self.contract().answer)(self.call, result) }
     }
 
-    /// The record says which rule made the fault that this call tells of.
+    /// The record says which rule made the fault that this call reports.
     fn note_fault(&self, context: usize) {
         // SAFETY: the host's function with its own call, and no text.
         unsafe { (self.host.rule)(self.call, faults::rule(context), core::ptr::null(), 0) };
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn after(call: *mut Call) {
     }
 }
 
-/// A call that tells of earlier work, or that ends a context with a fault.
+/// A call that reports errors of earlier work, or that ends a context with a fault.
 fn with_faults(acted: &Acted) {
     // SAFETY: the host's functions with its own call.
     let (result, word) = unsafe {

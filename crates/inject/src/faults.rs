@@ -1,8 +1,8 @@
-//! Faults of the GPU that rules have made: in which context, and whether the program has been told. A context with a fault
-//! answers its calls with that error until it ends.
+//! Faults of the GPU that rules have made: in which context, and whether a call has reported them. A context with a
+//! fault answers its calls with that error until it ends.
 //!
-//! Contexts are a process's own, and so is this table. It is made of atomics. More contexts than there are places have no
-//! lasting faults, which is counted as refused.
+//! Contexts are a process's own, and so is this table. It is made of atomics. More contexts than there are places have
+//! no lasting faults, which is counted as refused.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering::*};
 
@@ -46,7 +46,7 @@ pub fn reported(context: usize) -> u32 {
     place(context).map_or(0, |place| place.reported.load(Acquire))
 }
 
-/// The error that the next call reports which tells of earlier work; 0: none. It is reported from then on.
+/// The error of earlier work, for a call that reports such errors; 0: none. It is reported from then on.
 pub fn report(context: usize) -> u32 {
     let Some(place) = place(context) else { return 0 };
     let error = place.pending.swap(0, AcqRel);
@@ -72,9 +72,9 @@ pub fn put((context, device): (usize, i32), rule: u32, error: u32, is_reported: 
         return false;
     }
     let free = || FAULTS.iter().find(|place| place.context.compare_exchange(0, context, AcqRel, Relaxed).is_ok());
-    let found = place(context);
-    let is_new = found.is_none();
-    let Some(place) = found.or_else(free) else { return false };
+    let existing = place(context);
+    let is_new = existing.is_none();
+    let Some(place) = existing.or_else(free) else { return false };
     place.device.store(device, Relaxed);
     let word = if is_reported { &place.reported } else { &place.pending };
     // The first one stays.

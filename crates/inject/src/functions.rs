@@ -1,5 +1,5 @@
-//! What is remembered of each function that is called: which armed pattern has its calls, and its class. Several patterns
-//! may fit a function, and each of its rules must see a call once.
+//! What is remembered of each function that is called: which armed pattern has its calls, and its class. Several
+//! patterns may fit a function, and each of its rules must see a call once.
 //!
 //! A table of atomics. What does not fit is looked up at each call.
 

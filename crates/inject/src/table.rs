@@ -52,7 +52,7 @@ impl File {
         let rows = self.head().rows.get((generation & 1) as usize).map_or(0, |rows| rows.load(Acquire));
         (rows as usize).min(ROWS)
     }
-    /// Where a row is. It may be written meanwhile: see `holds`.
+    /// Where a row is. It may be written meanwhile: see `is_current`.
     fn place(&self, generation: u64, n: usize) -> *const Row {
         let bank = (generation & 1) as usize * ROWS + n.min(ROWS - 1);
         // SAFETY: inside the file.
@@ -76,14 +76,14 @@ impl File {
             cutap_wire::injected::text(text)
         }
     }
-    /// A copy of a row, if nobody wrote there meanwhile.
+    /// A copy of a row, if it was not written meanwhile.
     pub fn row(&self, generation: u64, n: usize) -> Option<Row> {
         // SAFETY: inside the file. All bytes are valid numbers; torn ones are thrown away.
         let row = unsafe { self.place(generation, n).read_volatile() };
-        self.holds(generation).then_some(row)
+        self.is_current(generation).then_some(row)
     }
     /// Whether the bank of this generation has not been written again.
-    fn holds(&self, generation: u64) -> bool {
+    fn is_current(&self, generation: u64) -> bool {
         fence(Acquire);
         self.head().writing.load(Relaxed) < generation + 2
     }

@@ -4,7 +4,7 @@ use crate::table::File;
 
 /// A delay that lasts as long as its rule.
 pub const FOR_EVER: u64 = u64::MAX;
-/// How often a thread that waits for ever looks whether its rule still holds.
+/// How often a thread whose delay has no end looks whether its rule still holds.
 const GLANCE: u64 = 10_000_000;
 
 /// Sleeps so many nanoseconds. After a signal it sleeps what remains.

@@ -2,8 +2,8 @@
 //! maps it in each process, and counts there. All processes of the run count together.
 //!
 //! The patterns in [`Armed`] stay for the whole run: only their functions are hooked. Rules stand in one of two banks.
-//! `cutap ctl PID rules` writes the other bank and turns [`Head::generation`] then. So a reader never waits: it copies a
-//! row, and looks behind that whether the bank was being written meanwhile.
+//! `cutap ctl PID rules` writes the other bank and turns [`Head::generation`] then. So a reader never waits: it copies
+//! a row, and looks behind that whether the bank was being written meanwhile.
 
 mod rows;
 
@@ -58,7 +58,7 @@ pub struct Head {
     pub has_faults: u32,
     /// Rows of each bank.
     pub rows: [AtomicU32; 2],
-    /// The driver's function that writes this thread's context, and the one that writes its device; filled up with zeros.
+    /// The driver's functions that write this thread's context and its device, filled up with zeros.
     pub asking: [[u8; PARAMETER]; 2],
 }
 

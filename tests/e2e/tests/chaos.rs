@@ -1,4 +1,4 @@
-//! `cutap chaos`: ten reactions to a failed call are told apart.
+//! `cutap chaos` distinguishes ten reactions to a failed call.
 
 use cutap_e2e::{cutap, scratch, sources};
 use std::process::Command;
@@ -20,7 +20,7 @@ const REACTIONS: [(&str, &str); 12] = [
 ];
 
 #[test]
-fn planted_reactions_are_told_apart() {
+fn planted_reactions_are_distinguished() {
     let folder = scratch("chaos");
     let (program, junit) = (folder.join("planted"), folder.join("junit.xml"));
     let mut gcc = Command::new("gcc");
@@ -28,8 +28,8 @@ fn planted_reactions_are_told_apart() {
     let done = gcc.arg(sources().join("chaos/planted.c")).arg("-ldl").output().expect("gcc is installed");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let mut command = Command::new(cutap());
-    // Sites of one function each come first, so those behind them are left out.
-    command.args(["chaos", "--sim", "--deadline", "6s", "--sites", "18", "--junit"]).arg(&junit);
+    // The deadline is that of the clean runs: a slow machine has a longer one.
+    command.args(["chaos", "--sim", "--sites", "19", "--junit"]).arg(&junit);
     let done = command.arg("--").arg(&program).current_dir(folder.join("")).output().expect("cutap starts");
     let text = String::from_utf8_lossy(&done.stdout);
     assert_eq!(done.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&done.stderr));

@@ -30,7 +30,7 @@ static void *allocates(void *unused) {
     for (int n = 0; !unused || !access((char *)unused, F_OK); n++) {
         uintptr_t memory = 0;
         size_t bytes = n % 2 ? 4096 : 8192;
-        int error = call(&memory, bytes), other = n % 2 ? 22 : 11;
+        int error = call(&memory, bytes), other = n % 2 ? 11 : 22;
         if (error == other || (error && error != 11 && error != 22)) {
             printf("%zu bytes: %d\n", bytes, error);
             exit(1);
@@ -87,6 +87,7 @@ int main(int argc, char **argv) {
         if (!nccl) return 2;
         int (*reduce)() = (F *)dlsym(nccl, "ncclAllReduce");
         printf("%d\n", getpid());
+        fflush(stdout);
         for (int n = 1; n <= 4; n++) {
             int error = reduce(host, host, (size_t)8, 7, 0, (uintptr_t)0, (uintptr_t)0);
             printf("reduced %d: %d\n", n, error);

@@ -2,6 +2,7 @@
 
 use super::run_file::RunFile;
 use crate::base::error::{Error, Result, cannot};
+use cutap_calls::{Role, has_role};
 use cutap_hook::contract;
 use cutap_wire::injected::{Head, MODULE, NAME, SITES, Site, part};
 use std::fmt::Write as _;
@@ -36,6 +37,11 @@ pub fn write_sites(run: &Path, to: &Path) -> Result<()> {
             };
             let (function, module) =
                 (file.text(at + offset_of!(Site, function), NAME), file.text(at + offset_of!(Site, module), MODULE));
+            // Every program makes them, most inside of a runtime that is linked into it.
+            let looks_up = [Role::ProcAddress, Role::ExportTable, Role::DriverVersion];
+            if looks_up.into_iter().any(|role| has_role(function.as_bytes(), role)) {
+                continue;
+            }
             let (offset, calls) = (word(offset_of!(Site, offset)), word(offset_of!(Site, calls)));
             let _ = writeln!(text, "{layer}\t{function}\t{module}\t{offset:#x}\t{calls}");
         }

@@ -4,7 +4,7 @@ use super::rule_text::InjectRule;
 use super::run_file::{Counts, RunFile};
 use std::path::Path;
 
-/// A line for each rule that did nothing, or not what it says. After `cutap ctl` these are the rules that hold at the end.
+/// A line for each rule that did nothing, or not what it says. After `cutap ctl` these are the rules of the end.
 pub fn end_lines(run: &Path, rules: &[InjectRule]) -> Vec<String> {
     let Some(file) = RunFile::read(run) else { return Vec::new() };
     let name = |n: usize, text: &str| match rules.get(n).filter(|rule| rule.text.starts_with(text)) {

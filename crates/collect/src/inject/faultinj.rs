@@ -1,5 +1,5 @@
-//! The JSON of faultinj (NVIDIA/spark-rapids-jni): functions of runtime and driver, by name or `*`, with a share, a number
-//! of calls and one of three kinds of failure. Its results are changed after the call.
+//! The JSON of faultinj (NVIDIA/spark-rapids-jni): functions of runtime and driver, by name or `*`, with a share, a
+//! number of calls and one of three kinds of failure. Its results are changed after the call.
 
 use super::rule_text::{CERTAIN, InjectRule};
 use serde::Deserialize;
@@ -87,7 +87,8 @@ mod tests {
     #[test]
     fn a_file() {
         let text = r#"{"logLevel": 1, "dynamic": true,
-            "cudaRuntimeFaults": {"cudaLaunchKernel_v7000": {"percent": 50, "injectionType": 0, "interceptionCount": 9}},
+            "cudaRuntimeFaults": {"cudaLaunchKernel_v7000":
+                {"percent": 50, "injectionType": 0, "interceptionCount": 9}},
             "cudaDriverFaults": {"cuMemFreeAsync_ptsz": {"injectionType": 2, "substituteReturnCode": 999}}}"#;
         let rules = rules("f.json", text).expect("rules");
         assert_eq!((rules[0].result, rules[0].is_fault, rules[0].when), (Some(719), true, (1, 9, 1)));

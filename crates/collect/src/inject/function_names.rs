@@ -160,7 +160,7 @@ pub fn typical_error(function: &str) -> Option<String> {
     let of_memory = if MAKING.iter().any(|word| function.contains(word)) { &OF_MEMORY[..] } else { &[] };
     let mut names = status.values.iter().filter(|(number, _)| *number != 0).map(|(_, name)| *name);
     let all: Vec<&str> = names.by_ref().collect();
-    let wanted = of_memory.iter().chain(&WORDS);
-    let found = wanted.filter_map(|word| all.iter().find(|name| name.contains(word))).next();
-    found.or(all.last()).map(|name| (*name).to_owned())
+    let words = of_memory.iter().chain(&WORDS);
+    let first = words.filter_map(|word| all.iter().find(|name| name.contains(word))).next();
+    first.or(all.last()).map(|name| (*name).to_owned())
 }

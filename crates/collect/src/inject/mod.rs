@@ -1,5 +1,5 @@
-//! `--inject` and `--rules`: what the user wrote, as rows that the hook library in the target reads, and what is said of
-//! it at the end. Everything is parsed and checked here, before the program starts.
+//! `--inject` and `--rules`: what the user wrote, as rows that the hook library in the target reads, and what is
+//! reported of it at the end. Everything is parsed and checked here, before the program starts.
 
 mod call_sites;
 mod classes;

@@ -70,10 +70,10 @@ fn refuse_unarmed(now: &RunFile, rules: &[InjectRule]) -> Result<()> {
         if !names.is_empty() {
             let more = names.len().saturating_sub(MOST);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let shown = names.get(..names.len().min(MOST)).unwrap_or_default().join(", ");
+            let first_names = names.get(..names.len().min(MOST)).unwrap_or_default().join(", ");
             let patterns: Vec<&str> = rule.functions.iter().map(|name| name.pattern.as_str()).collect();
             return Err(Error::own(format!(
-                "{rule} needs {shown}{more}, which was not armed when the program started; start it with --arm '{}'",
+                "{rule} needs {first_names}{more}, which was not armed when the program started; start it with --arm '{}'",
                 patterns.join(",")
             )));
         }

@@ -1,5 +1,5 @@
-//! `--rules FILE.toml`: the rules of `--inject` as a list with comments. A table has either the whole text of a rule, or
-//! its parts by the same words. Each mistake is named with file, line, what was expected and the nearest names.
+//! `--rules FILE.toml`: the rules of `--inject` as a list with comments. A table has either the whole text of a rule,
+//! or its parts by the same words. Each mistake is named with file, line, what was expected and the nearest names.
 
 use super::faultinj;
 use super::rule_text::{InjectRule, WORDS};
@@ -17,11 +17,11 @@ const KEYS: [&str; 3] = ["name", "inject", "calls"];
 /// The rules of a file. Files of faultinj, which are JSON, are read too.
 pub fn rules_of_file(file: &Path) -> Result<Vec<InjectRule>> {
     let text = std::fs::read_to_string(file).map_err(|e| cannot("read", file, &e, "give a TOML file of rules"))?;
-    let shown = file.display().to_string();
+    let path = file.display().to_string();
     if text.trim_start().starts_with('{') {
-        return faultinj::rules(&shown, &text).map_err(|why| Error::own(format!("{shown}: {why}")));
+        return faultinj::rules(&path, &text).map_err(|why| Error::own(format!("{path}: {why}")));
     }
-    parsed(&shown, &text).map_err(Error::own)
+    parsed(&path, &text).map_err(Error::own)
 }
 
 /// The line that a place of the text is in.
@@ -94,11 +94,11 @@ fn rule_of(file: &str, text: &str, line: usize, table: Table) -> std::result::Re
         (None, Some((calls, line))) => {
             // `when` and `after` mean the same wherever they stand; the text has the order of the words.
             actions.sort_by_key(|(word, ..)| WORDS.iter().position(|of| of == word));
-            let shown: Vec<String> = actions
+            let words: Vec<String> = actions
                 .iter()
                 .map(|(word, value, _)| if word == "after" { word.clone() } else { format!("{word}={value}") })
                 .collect();
-            let text = [vec![calls.clone()], shown].concat().join(":");
+            let text = [vec![calls.clone()], words].concat().join(":");
             let rule = InjectRule::of_calls(&origin, &text, &calls).map_err(|why| format!("{file}:{line}: {why}"));
             let mut rule = rule?;
             for (word, value, line) in actions {

@@ -117,10 +117,10 @@ pub fn delay_by_bytes(text: &str) -> Option<Parsed<(String, u64)>> {
 
 /// `site=MODULE+0xOFFSET` of the conditions, and the others.
 pub fn site(conditions: &str) -> Parsed<(Option<(String, u64)>, String)> {
-    let (mut site, mut others) = (None, Vec::new());
+    let (mut site, mut tests) = (None, Vec::new());
     for part in conditions.split(['&', ',']).map(str::trim) {
         let Some(text) = part.strip_prefix("site=") else {
-            others.push(part);
+            tests.push(part);
             continue;
         };
         let pair = text.rsplit_once('+').and_then(|(module, offset)| {
@@ -129,5 +129,5 @@ pub fn site(conditions: &str) -> Parsed<(Option<(String, u64)>, String)> {
         });
         site = Some(pair.ok_or_else(|| refused(text, "call site", "libapp.so+0x1f20"))?);
     }
-    Ok((site, others.join("&")))
+    Ok((site, tests.join("&")))
 }

@@ -26,8 +26,8 @@ unsafe extern "C" fn site(call: *const Call, to: *mut CallSite) -> c_int {
     let caller = chain.caller;
     // SAFETY: this thread's own entry.
     let is_in_runtime = chain.info.is_some_and(|info| info.function.layer == DRIVER)
-        && (unsafe { (*chain.thread).depth } > 0 || instances::starting(caller));
-    let found = objects::with(|all| {
+        && (unsafe { (*chain.thread).depth } > 0 || instances::is_around(caller));
+    let caller_object = objects::with(|all| {
         let object = all.objects().iter().find(|object| object.has_code(caller))?;
         // Without a SONAME the name is the file's, as the loader has it: that of the program is empty.
         let name = if object.name().is_empty() { PROGRAM } else { object.name() };
@@ -35,7 +35,7 @@ unsafe extern "C" fn site(call: *const Call, to: *mut CallSite) -> c_int {
         module.iter_mut().zip(name).for_each(|(to, from)| *to = *from);
         Some((module, caller.wrapping_sub(object.base) as u64, object.layer != 0))
     });
-    let Some((module, offset, is_toolkit)) = found.flatten() else { return NOT_SUPPORTED };
+    let Some((module, offset, is_toolkit)) = caller_object.flatten() else { return NOT_SUPPORTED };
     let is_nested = u32::from(is_toolkit || is_in_runtime);
     // SAFETY: the library's place.
     unsafe { to.write(CallSite { module, offset, is_nested, reserved: 0 }) };
@@ -45,7 +45,7 @@ unsafe extern "C" fn site(call: *const Call, to: *mut CallSite) -> c_int {
 /// Rules whose text is in the names of this process.
 static ANNOUNCED: [AtomicU32; COUNTERS / 32] = [const { AtomicU32::new(0) }; COUNTERS / 32];
 
-/// The names of a child begin anew.
+/// A child has names of its own.
 pub fn forked() {
     ANNOUNCED.iter().for_each(|word| word.store(0, Relaxed));
 }

@@ -21,9 +21,9 @@ pub enum Ended {
     Hung,
 }
 
-/// A run that is over.
+/// A run that has ended.
 pub struct Done {
-    pub ended: Ended,
+    pub ending: Ended,
     pub lasted: Duration,
     /// Its standard output.
     pub output: Vec<u8>,
@@ -44,12 +44,12 @@ struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nothing can be done about one that cannot be removed.
+        // Nothing can be run about one that cannot be removed.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// How long a program that was told to end may take.
+/// How long a program may take to end after a signal.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Pause between looks at a run.
 const GLANCE: Duration = Duration::from_millis(2);
@@ -57,8 +57,8 @@ const GLANCE: Duration = Duration::from_millis(2);
 impl Child {
     pub fn new(driver: Option<&'static str>, program: Vec<OsString>) -> Result<Child> {
         let path = std::env::temp_dir().join(format!("cutap-chaos-{}", random_name()));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|e| cannot("make", &path, &e, "set TMPDIR to a folder that you may write"))?;
+        let result = std::fs::DirBuilder::new().mode(0o700).create(&path);
+        result.map_err(|e| cannot("make", &path, &e, "set TMPDIR to a folder that you may write"))?;
         let own = std::env::current_exe();
         let own = own.map_err(|e| cannot("find", Path::new("cutap"), &e, "call it by its path"))?;
         Ok(Child { own, driver, program, folder: Folder(path) })
@@ -78,25 +78,25 @@ impl Child {
         let mut command = Command::new(&self.own);
         command.args(["run", "-q", "--call-sites"]).arg(&sites);
         let begin = Instant::now();
-        let ended = self.ended(command, rule, &output, deadline)?;
+        let ending = self.ending(command, rule, &output, deadline)?;
         let lasted = begin.elapsed();
         let output = std::fs::read(&output).map_err(|e| cannot("read", &output, &e, "leave TMPDIR alone"))?;
-        if ended == Ended::Code(cutap_collect::OWN_FAILURE.into()) && !sites.is_file() {
-            let said = std::fs::read_to_string(self.folder.0.join("errors")).unwrap_or_default();
-            return Err(Error::own(format!("the program could not be run: {}", said.trim())));
+        if ending == Ended::Code(cutap_collect::OWN_FAILURE.into()) && !sites.is_file() {
+            let errors = std::fs::read_to_string(self.folder.0.join("errors")).unwrap_or_default();
+            return Err(Error::own(format!("the program could not be run: {}", errors.trim())));
         }
         let sites = if sites.is_file() { read_sites(&sites)? } else { Vec::new() };
-        Ok(Done { ended, lasted, output, sites })
+        Ok(Done { ending, lasted, output, sites })
     }
 
     /// How many things are left at the end of a run that is recorded; none where that is not known.
-    pub fn left(&self, rule: Option<&str>, deadline: Duration) -> Result<Option<u64>> {
+    pub fn count_left(&self, rule: Option<&str>, deadline: Duration) -> Result<Option<u64>> {
         let recording = self.folder.0.join("run.cutap");
         let _ = std::fs::remove_file(&recording);
         let mut command = Command::new(&self.own);
         command.args(["record", "-q", "-o"]).arg(&recording);
-        let ended = self.ended(command, rule, &self.folder.0.join("output"), deadline)?;
-        if ended == Ended::Hung || !recording.is_file() {
+        let ending = self.ending(command, rule, &self.folder.0.join("output"), deadline)?;
+        if ending == Ended::Hung || !recording.is_file() {
             return Ok(None);
         }
         let Some(kind) = REPORTS.iter().find(|kind| kind.flag == "leaks") else { return Ok(None) };
@@ -106,7 +106,7 @@ impl Child {
         Ok(report.problems())
     }
 
-    fn ended(&self, mut command: Command, rule: Option<&str>, output: &Path, deadline: Duration) -> Result<Ended> {
+    fn ending(&self, mut command: Command, rule: Option<&str>, output: &Path, deadline: Duration) -> Result<Ended> {
         let new_file = |path: &Path| File::create(path).map_err(|e| cannot("write", path, &e, "make room in TMPDIR"));
         command.args(self.driver);
         if let Some(rule) = rule {
@@ -149,7 +149,7 @@ impl Child {
 }
 
 fn of_status(status: ExitStatus) -> Ended {
-    /// Signals by which a program dies, as a shell tells of them.
+    /// Signals by which a program dies; a shell adds 128.
     const FATAL: [i32; 6] = [libc::SIGILL, libc::SIGABRT, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV, libc::SIGTRAP];
     match (status.code(), status.signal()) {
         (Some(code), _) if FATAL.contains(&(code - 128)) => Ended::Signal(code - 128),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_tells_of_signals() {
+    fn a_shell_adds_to_signals() {
         assert_eq!(of_status(ExitStatus::from_raw(134 << 8)), Ended::Signal(libc::SIGABRT));
         assert_eq!(of_status(ExitStatus::from_raw(11)), Ended::Signal(libc::SIGSEGV));
         assert_eq!(of_status(ExitStatus::from_raw(3 << 8)), Ended::Code(3));

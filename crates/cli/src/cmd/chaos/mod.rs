@@ -57,15 +57,15 @@ impl Chaos {
         let child = Child::new(flag, self.program)?;
         let mut clean = Vec::new();
         for _ in 0..CLEAN_RUNS {
-            let done = child.run(None, self.budget)?;
-            if done.ended == Ended::Hung {
+            let run = child.run(None, self.budget)?;
+            if run.ending == Ended::Hung {
                 return Err(Error::own("the program did not end without a failure; give a longer --budget"));
             }
-            clean.push(done);
+            clean.push(run);
         }
         let plan = Plan::new(&clean)?;
         output::print_plan(&plan)?;
-        let slowest = clean.iter().map(|done| done.lasted).max().unwrap_or_default();
+        let slowest = clean.iter().map(|run| run.lasted).max().unwrap_or_default();
         let deadline = self.deadline.unwrap_or_else(|| (slowest * 10).max(Duration::from_secs(10)));
         let most = self.sites.unwrap_or(usize::MAX);
         let (mut findings, mut untested) = (Vec::new(), Vec::new());
@@ -77,21 +77,21 @@ impl Chaos {
                 continue;
             }
             let rule = planned.rule();
-            let done = child.run(Some(&rule), deadline)?;
-            let mut verdict = verdict::of(&plan, planned, &done);
-            if verdict == Verdict::Handled && done.ended == Ended::Code(0) {
+            let run = child.run(Some(&rule), deadline)?;
+            let mut verdict = verdict::of(&plan, planned, &run);
+            if verdict == Verdict::Handled && run.ending == Ended::Code(0) {
                 let before = match left_clean {
                     Some(before) => before,
-                    None => *left_clean.insert(child.left(None, deadline)?),
+                    None => *left_clean.insert(child.count_left(None, deadline)?),
                 };
-                if let (Some(before), Some(after)) = (before, child.left(Some(&rule), deadline)?)
+                if let (Some(before), Some(after)) = (before, child.count_left(Some(&rule), deadline)?)
                     && after > before
                 {
                     verdict = Verdict::Leak(after - before);
                 }
             }
             let finding =
-                Finding { site: planned.site.clone(), error: planned.error.clone(), verdict, ended: done.ended };
+                Finding { site: planned.site.clone(), error: planned.error.clone(), verdict, ending: run.ending };
             output::print_finding(&finding, &child.repeat(&rule))?;
             findings.push((finding, child.repeat(&rule)));
         }
@@ -113,6 +113,6 @@ impl Chaos {
 }
 
 /// `cudaMalloc at main+0x12f0`.
-fn shown(site: &CallSite) -> String {
+fn name_of(site: &CallSite) -> String {
     format!("{} at {}+{:#x}", site.function, site.module, site.offset)
 }

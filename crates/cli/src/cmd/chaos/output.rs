@@ -1,7 +1,7 @@
 //! What chaos prints, line by line as runs end, and its JUnit file.
 
+use super::name_of;
 use super::plan::Plan;
-use super::shown;
 use super::verdict::{Finding, Verdict};
 use crate::cmd::check::{Answer, State, junit_of};
 use crate::stdout::print;
@@ -20,7 +20,7 @@ pub fn print_plan(plan: &Plan) -> Result<()> {
         [(&plan.unstable, "not the same in each run"), (&plan.without_error, "its function has no known error")]
     {
         for site in list.iter().take(LISTED) {
-            text += &format!("not tested: {}: {why}\n", shown(site));
+            text += &format!("not tested: {}: {why}\n", name_of(site));
         }
         if list.len() > LISTED {
             text += &format!("not tested: {} more: {why}\n", list.len() - LISTED);
@@ -30,7 +30,7 @@ pub fn print_plan(plan: &Plan) -> Result<()> {
 }
 
 pub fn print_finding(finding: &Finding, repeat: &str) -> Result<()> {
-    let (word, site, error) = (finding.verdict.word(), shown(&finding.site), &finding.error);
+    let (word, site, error) = (finding.verdict.word(), name_of(&finding.site), &finding.error);
     let mut text = format!("{word:<8} {site}: {error}: {}\n", finding.sentence());
     if finding.verdict.is_problem() || finding.verdict == Verdict::Ignored {
         text += &format!("         {repeat}\n");
@@ -54,7 +54,7 @@ pub fn print_end(plan: &Plan, findings: &[(Finding, String)], untested: &[CallSi
     }
     text.push('\n');
     if !untested.is_empty() {
-        text += &format!("{} not tested: the budget was used up\n", untested.len());
+        text += &format!("{} not tested: --budget or --sites was used up\n", untested.len());
     }
     print(&text)
 }
@@ -62,7 +62,7 @@ pub fn print_end(plan: &Plan, findings: &[(Finding, String)], untested: &[CallSi
 /// A test for each call site.
 pub fn junit(plan: &Plan, findings: &[(Finding, String)], untested: &[CallSite]) -> String {
     let of = |(finding, repeat): &(Finding, String)| Answer {
-        name: format!("{} fails with {}", shown(&finding.site), finding.error),
+        name: format!("{} fails with {}", name_of(&finding.site), finding.error),
         state: match finding.verdict {
             verdict if verdict.is_problem() => State::Violated(1),
             Verdict::NotReached => State::NotKnown,
@@ -73,13 +73,13 @@ pub fn junit(plan: &Plan, findings: &[(Finding, String)], untested: &[CallSite])
     };
     let not_known = |sites: &[CallSite], why: &str| -> Vec<Answer> {
         let answer = |site: &CallSite| {
-            let (name, sentence) = (shown(site), format!("it was not tested: {why}"));
+            let (name, sentence) = (name_of(site), format!("it was not tested: {why}"));
             Answer { name, state: State::NotKnown, sentence, body: String::new() }
         };
         sites.iter().map(answer).collect()
     };
     let mut answers: Vec<Answer> = findings.iter().map(of).collect();
-    answers.extend(not_known(untested, "the budget was used up"));
+    answers.extend(not_known(untested, "--budget or --sites was used up"));
     answers.extend(not_known(&plan.unstable, "it is not the same in each clean run"));
     junit_of("cutap chaos", &answers)
 }

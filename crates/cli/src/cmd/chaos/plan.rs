@@ -35,8 +35,8 @@ pub struct Plan {
 impl Plan {
     pub fn new(clean: &[Done]) -> Result<Plan> {
         let Some(first) = clean.first() else { return Err(Error::own("there is no clean run")) };
-        for done in clean {
-            match done.ended {
+        for run in clean {
+            match run.ending {
                 Ended::Code(0) => {}
                 Ended::Code(code) => {
                     return Err(Error::own(format!(
@@ -48,18 +48,18 @@ impl Plan {
                 }
             }
         }
-        if clean.iter().all(|done| done.sites.is_empty()) {
+        if clean.iter().all(|run| run.sites.is_empty()) {
             return Err(Error::own("the program made no CUDA call that returns a status, so nothing can fail"));
         }
-        let mut seen: BTreeMap<CallSite, Vec<u64>> = BTreeMap::new();
-        for done in clean {
-            for (site, calls) in &done.sites {
-                seen.entry(site.clone()).or_default().push(*calls);
+        let mut counted: BTreeMap<CallSite, Vec<u64>> = BTreeMap::new();
+        for run in clean {
+            for (site, calls) in &run.sites {
+                counted.entry(site.clone()).or_default().push(*calls);
             }
         }
         let (mut plan_sites, mut unstable, mut without_error, mut calls) =
             (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
-        for (site, counts) in seen {
+        for (site, counts) in counted {
             let is_stable = counts.len() == clean.len() && counts.iter().all(|count| Some(count) == counts.first());
             match (is_stable, typical_error(&site.function)) {
                 (false, _) => unstable.push(site),
@@ -70,7 +70,7 @@ impl Plan {
                 }
             }
         }
-        let is_same = clean.iter().all(|done| done.output == first.output);
+        let is_same = clean.iter().all(|run| run.output == first.output);
         let output = is_same.then(|| first.output.clone());
         Ok(Plan { sites: in_turn(plan_sites), unstable, without_error, output, calls })
     }
@@ -96,20 +96,20 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn done(sites: &[(&str, u64, u64)], output: &str) -> Done {
+    fn run(sites: &[(&str, u64, u64)], output: &str) -> Done {
         let of = |(function, offset, calls): &(&str, u64, u64)| {
             let (layer, module) = ("driver".to_owned(), "main".to_owned());
             (CallSite { layer, function: (*function).to_owned(), module, offset: *offset }, *calls)
         };
         let sites = sites.iter().map(of).collect();
-        Done { ended: Ended::Code(0), lasted: Duration::ZERO, output: output.into(), sites }
+        Done { ending: Ended::Code(0), lasted: Duration::ZERO, output: output.into(), sites }
     }
 
     #[test]
     fn only_stable_sites_are_tested_and_each_function_comes_first() {
         let first = [("cuMemAlloc_v2", 16, 1), ("cuMemAlloc_v2", 32, 2), ("cuInit", 64, 1), ("cuMemFree_v2", 80, 1)];
         let second = [("cuMemAlloc_v2", 16, 1), ("cuMemAlloc_v2", 32, 2), ("cuInit", 64, 1), ("cuMemFree_v2", 80, 9)];
-        let plan = Plan::new(&[done(&first, "a"), done(&first, "a"), done(&second, "b")]).expect("a plan");
+        let plan = Plan::new(&[run(&first, "a"), run(&first, "a"), run(&second, "b")]).expect("a plan");
         let offsets: Vec<u64> = plan.sites.iter().map(|planned| planned.site.offset).collect();
         assert_eq!(offsets, [64, 16, 32]);
         assert_eq!((plan.unstable.len(), plan.output.is_none()), (1, true));
@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn a_program_that_fails_is_refused() {
-        let failed = Done { ended: Ended::Code(3), ..done(&[("cuInit", 1, 1)], "") };
+        let failed = Done { ending: Ended::Code(3), ..run(&[("cuInit", 1, 1)], "") };
         assert!(Plan::new(&[failed]).is_err_and(|why| why.to_string().contains("exit code 3")));
-        assert!(Plan::new(&[done(&[], "")]).is_err_and(|why| why.to_string().contains("no CUDA call")));
+        assert!(Plan::new(&[run(&[], "")]).is_err_and(|why| why.to_string().contains("no CUDA call")));
     }
 }

@@ -45,13 +45,13 @@ pub struct Finding {
     pub site: CallSite,
     pub error: String,
     pub verdict: Verdict,
-    pub ended: Ended,
+    pub ending: Ended,
 }
 
 impl Finding {
     /// What happened, in a few words.
     pub fn sentence(&self) -> String {
-        match (self.verdict, self.ended) {
+        match (self.verdict, self.ending) {
             (Verdict::Hang, _) => "it did not end until the deadline".to_owned(),
             (Verdict::Crash, Ended::Signal(signal)) => format!("it died by signal {signal} ({})", signal_name(signal)),
             (Verdict::Output, _) => "exit code 0, and another output".to_owned(),
@@ -66,19 +66,19 @@ impl Finding {
 }
 
 /// The verdict on one run. Leaks are found by another run.
-pub fn of(plan: &Plan, planned: &Planned, done: &Done) -> Verdict {
-    let was_reached = done.sites.iter().any(|(site, calls)| *site == planned.site && *calls > 0);
-    match done.ended {
+pub fn of(plan: &Plan, planned: &Planned, run: &Done) -> Verdict {
+    let was_reached = run.sites.iter().any(|(site, calls)| *site == planned.site && *calls > 0);
+    match run.ending {
         Ended::Hung => Verdict::Hang,
         Ended::Signal(_) => Verdict::Crash,
-        _ if !was_reached && !done.sites.is_empty() => Verdict::NotReached,
+        _ if !was_reached && !run.sites.is_empty() => Verdict::NotReached,
         Ended::Code(0) => {
-            if plan.output.as_ref().is_some_and(|output| *output != done.output) {
+            if plan.output.as_ref().is_some_and(|output| *output != run.output) {
                 return Verdict::Output;
             }
             // Sites that vary anyway tell nothing.
             let stable = |site: &CallSite| !plan.unstable.contains(site) && !plan.without_error.contains(site);
-            let now = done.sites.iter().filter(|(site, _)| stable(site)).map(|(site, calls)| (site, calls));
+            let now = run.sites.iter().filter(|(site, _)| stable(site)).map(|(site, calls)| (site, calls));
             if now.eq(plan.calls.iter()) { Verdict::Ignored } else { Verdict::Handled }
         }
         Ended::Code(_) => Verdict::Handled,

@@ -73,7 +73,8 @@ fn refuse_unarmed(now: &RunFile, rules: &[InjectRule]) -> Result<()> {
             let first_names = names.get(..names.len().min(MOST)).unwrap_or_default().join(", ");
             let patterns: Vec<&str> = rule.functions.iter().map(|name| name.pattern.as_str()).collect();
             return Err(Error::own(format!(
-                "{rule} needs {first_names}{more}, which was not armed when the program started; start it with --arm '{}'",
+                "{rule} needs {first_names}{more}, which was not armed when the program started; start it with \
+                 --arm '{}'",
                 patterns.join(",")
             )));
         }

@@ -1,7 +1,8 @@
 //! What the library behind `--inject` gets beside the contract: where a call comes from, and a place in the record for
 //! the rule that acts on it.
 
-use super::chain::Chain;
+use super::callback;
+use super::chain::{Chain, Home};
 use super::host::HOST;
 use crate::loader::objects;
 use crate::process::names;
@@ -23,7 +24,11 @@ const PROGRAM: &[u8] = b"main";
 unsafe extern "C" fn site(call: *const Call, to: *mut CallSite) -> c_int {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
-    let caller = chain.caller;
+    let caller = match chain.home {
+        // SAFETY: such a chain is a part of the reported call at this place.
+        Home::Parameters(..) if chain.caller == 0 => unsafe { callback::caller(chain.at) },
+        _ => chain.caller,
+    };
     // SAFETY: this thread's own entry.
     let is_in_runtime = chain.info.is_some_and(|info| info.function.layer == DRIVER)
         && (unsafe { (*chain.thread).depth } > 0 || instances::is_around(caller));
@@ -45,7 +50,7 @@ unsafe extern "C" fn site(call: *const Call, to: *mut CallSite) -> c_int {
 /// Rules whose text is in the names of this process.
 static ANNOUNCED: [AtomicU32; COUNTERS / 32] = [const { AtomicU32::new(0) }; COUNTERS / 32];
 
-/// A child has names of its own.
+/// A child writes its own names.
 pub fn forked() {
     ANNOUNCED.iter().for_each(|word| word.store(0, Relaxed));
 }

@@ -25,7 +25,7 @@ mod status;
 pub use behaviour::{
     begins_capture, blocks, ends_capture, hands_out, is_chatter, keeps_state, plain, resets, tells_of_memory,
 };
-pub use generated::behaviour::status::{INVALID_DEVICE_FUNCTION, INVALID_HANDLE, NOT_READY};
+pub use generated::behaviour::status::{FAULTS, INVALID_DEVICE_FUNCTION, INVALID_HANDLE, NOT_READY};
 pub use generated::behaviour::{LAUNCH_CALLBACK, LOOKS_FOR_KERNEL_NAME};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;

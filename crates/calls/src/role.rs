@@ -107,6 +107,14 @@ pub enum Role {
     PopsContext,
     /// Sets or returns the current context.
     CurrentContext,
+    /// Writes this thread's context.
+    AsksCurrentContext,
+    /// Returns its own status in a context in which the GPU had a fault.
+    WorksAfterFault,
+    /// Reports the fault of earlier work, beside the functions that block.
+    ReportsFault,
+    /// Starts work, and returns before it is done.
+    Asynchronous,
     /// Returns the device of a context.
     DeviceOfContext,
     /// Retains the primary context of a device.

@@ -1,14 +1,15 @@
 //! Flags that several subcommands share. Each flag is declared once and flattened into the subcommands that have it.
 
 use crate::heading;
+use crate::inject_args::InjectArgs;
 use crate::limit_args::LimitArgs;
 use crate::strace_args::{StraceArgs, variable};
 use crate::text_args::TextArgs;
 use crate::verdict;
 use clap::{Args, ValueEnum};
 use cutap_collect::{
-    CaptureRange, DriverChoice, Error, FlightRecorderSize, InjectRule, OutputFormat, OverflowPolicy, Python, Result,
-    StackSize, Stacks, TraceOptions, Window,
+    CaptureRange, DriverChoice, Error, FlightRecorderSize, OutputFormat, OverflowPolicy, Python, Result, StackSize,
+    Stacks, TraceOptions, Window,
 };
 use cutap_cudest::Survey;
 use cutap_report::{ended_early, may_lack_frees, missing_calls};
@@ -34,7 +35,18 @@ pub struct FilterArgs {
     failed: bool,
 }
 
+/// In front of a rule in `-e`.
+const INJECT: &str = "inject=";
+
 impl FilterArgs {
+    /// Takes `-e inject=RULE` out, as strace has it.
+    pub fn take_rules(&mut self) -> Vec<String> {
+        let (rules, filter): (Vec<String>, Vec<String>) =
+            std::mem::take(&mut self.filter).into_iter().partition(|term| term.starts_with(INJECT));
+        self.filter = filter;
+        rules.iter().filter_map(|rule| rule.strip_prefix(INJECT)).map(str::to_owned).collect()
+    }
+
     /// The filter's text; none wants all calls.
     pub fn text(&self) -> Option<String> {
         let outcomes = [("!error", self.succeeded), ("error", self.failed)];
@@ -254,24 +266,6 @@ pub struct HookArgs {
     pub hooks: Vec<PathBuf>,
 }
 
-/// Rules that change calls.
-#[derive(Debug, Args)]
-pub struct InjectArgs {
-    /// Make calls fail, wait or change: 'cudaMalloc:error=2' (help inject)
-    #[arg(long, value_name = "RULE", help_heading = heading::PROGRAM)]
-    inject: Vec<String>,
-    /// Other chances of --inject, which are the same for each run with one number
-    #[arg(long, value_name = "N", requires = "inject", hide = true)]
-    seed: Option<u64>,
-}
-
-impl InjectArgs {
-    /// The rules, or what is wrong with one.
-    fn rules(&self) -> Result<Vec<InjectRule>> {
-        self.inject.iter().map(|text| InjectRule::parse(text)).collect()
-    }
-}
-
 /// A program and how it is started.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
@@ -301,6 +295,11 @@ impl ProgramArgs {
 
     /// The options of this program; everything else is as if no other flag was given.
     pub fn options(self) -> Result<TraceOptions> {
+        self.options_with(&[])
+    }
+
+    /// The same with rules that stand elsewhere on the command line.
+    pub fn options_with(self, rules: &[String]) -> Result<TraceOptions> {
         self.strace.check()?;
         refuse_recording(self.program())?;
         let silent = self.strace.quiet;
@@ -313,10 +312,9 @@ impl ProgramArgs {
             driver: self.driver.choice()?,
             no_follow: self.no_follow_children,
             hooks: self.hooks.hooks,
-            injected: self.inject.rules()?,
-            seed: self.inject.seed.unwrap_or(1),
             limits: self.limit.limits()?,
             accounts: self.limit.accounts,
+            injection: self.inject.injection(rules)?,
             silent,
             environment,
             ..TraceOptions::default()

@@ -2,7 +2,7 @@
 //! line that cutap takes.
 
 /// A command, and lines with their meaning.
-const EXAMPLES: [(&str, &[(&str, &str)]); 23] = [
+const EXAMPLES: [(&str, &[(&str, &str)]); 24] = [
     (
         "",
         &[
@@ -81,6 +81,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 23] = [
         ],
     ),
     ("diff", &[("cutap diff before.cutap after.cutap", "calls, errors and times that differ")]),
+    ("chaos", &[("cutap chaos --sim -- ./app", "each call fails once; exit code 1: a finding")]),
     (
         "check",
         &[
@@ -156,6 +157,11 @@ pub fn exit_status(command: &str) -> &'static str {
             "0    all rules hold\n\
              1    a rule does not hold\n\
              125  cutap failed; or no rule is broken, and of one it is not known"
+        }
+        "chaos" => {
+            "0    no finding\n\
+             1    a crash, a hang, another output or a leak\n\
+             125  cutap failed, or no call could be tested"
         }
         "report" | "explain" => {
             "0    the answer was printed; with --exit-code: there is no problem\n\

@@ -11,6 +11,7 @@ mod embedded;
 mod examples;
 mod first_screen;
 mod heading;
+mod inject_args;
 mod input;
 mod inputs;
 mod limit_args;

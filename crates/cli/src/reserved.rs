@@ -2,8 +2,7 @@
 //! first. Each answers with what does the job today. `cutap -- leaks` runs a program of that name.
 
 /// A word, and what to type.
-const RESERVED: [(&str, &str); 8] = [
-    ("chaos", "cutap run --inject RULE makes calls fail; cutap help inject explains it"),
+const RESERVED: [(&str, &str); 7] = [
     (
         "attach",
         "cutap cannot attach to a running program; start it under cutap record, and switch it with cutap ctl PID",

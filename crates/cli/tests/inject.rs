@@ -49,7 +49,7 @@ fn numbers_of_calls_are_exact_in_threads() {
     for (rule, expected) in [
         ("cuMemAlloc:error=CUDA_ERROR_OUT_OF_MEMORY:when=3", "[(0, 3199), (2, 1)]\n"),
         ("cuMemAlloc_v2:error=CUDA_ERROR_OUT_OF_MEMORY:when=1..10", "[(0, 3190), (2, 10)]\n"),
-        ("driver:cuMemAlloc*:error=700:when=1+100", "[(0, 3168), (700, 32)]\n"),
+        ("driver:cuMemAlloc*:retval=700:when=1+100", "[(0, 3168), (700, 32)]\n"),
         ("cuMemAlloc[bytesize>4096]:error=2", "[(0, 1600), (2, 1600)]\n"),
         ("cuMemAlloc[bytesize>4096&bytesize<8192]:error=2", "[(0, 3200)]\n"),
         ("cuMemAlloc:retval=999:after:when=5+", "[(0, 4), (999, 3196)]\n"),

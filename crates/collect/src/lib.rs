@@ -27,7 +27,9 @@ pub use front::env::{EnvOptions, env};
 pub use front::outside::{forward_signals, start_outside};
 pub use front::trace::trace;
 pub use front::trace_options::TraceOptions;
-pub use inject::InjectRule;
+pub use inject::{
+    CallSite, FunctionName, InjectRule, Injection, Replaced, read_sites, replace_rules, rules_of_file, typical_error,
+};
 pub use limit::{Gpus, MemoryLimit};
 pub use options::capture_range::CaptureRange;
 pub use options::driver_choice::DriverChoice;

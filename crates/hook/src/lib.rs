@@ -26,6 +26,7 @@
 
 mod call;
 pub mod contract;
+pub mod own;
 
 pub use call::{Call, Function};
 pub use contract::{ALL, CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, DRIVER, LIBRARY, RUNTIME};

@@ -9,10 +9,15 @@
 #![no_std]
 
 mod act;
+mod conditions;
+mod context;
+mod faults;
+mod functions;
+mod sites;
 mod table;
+mod wait;
 
 use core::ffi::c_int;
-use core::sync::atomic::Ordering;
 use cutap_hook::contract::{Host, Request};
 
 /// The contract that this library was written for.
@@ -20,7 +25,7 @@ use cutap_hook::contract::{Host, Request};
 #[allow(non_upper_case_globals, reason = "the name that cutap looks for")]
 pub static cutap_hook_version: u32 = cutap_hook::contract::VERSION;
 
-/// Asks for the functions of all rules. 0: done.
+/// Asks for the functions of all armed patterns. 0: done.
 ///
 /// # Safety
 /// `host` is that of cutap, and lives as long as the process.
@@ -28,24 +33,24 @@ pub static cutap_hook_version: u32 = cutap_hook::contract::VERSION;
 pub unsafe extern "C" fn cutap_hook_init(host: *const Host) -> c_int {
     // SAFETY: the caller's promise.
     let Some(host) = (unsafe { host.as_ref() }) else { return 1 };
-    act::set_host(host);
     // SAFETY: the caller's promise.
-    let Some(rows) = (unsafe { table::map(host) }) else { return 1 };
-    for row in rows {
+    let Some(own) = (unsafe { cutap_hook::own::OwnHost::of(host) }) else { return 1 };
+    act::set_host(own);
+    // SAFETY: the caller's promise.
+    let Some(file) = (unsafe { table::map(host) }) else { return 1 };
+    for armed in file.armed() {
         let request = Request {
             size: size_of::<Request>() as u32,
-            layers: row.layers,
+            layers: armed.layers,
             library: core::ptr::null(),
-            name: row.name.as_ptr().cast(),
+            name: armed.name.as_ptr().cast(),
             before: Some(act::before),
             after: Some(act::after),
             on_resolve: None,
-            user: core::ptr::from_ref(row).cast_mut().cast(),
+            user: core::ptr::from_ref(armed).cast_mut().cast(),
         };
-        // SAFETY: the host's function. The row, and so its name, stays mapped.
-        if unsafe { (host.add)(&request) } != cutap_hook::contract::OK {
-            table::counter(row).refused.fetch_add(1, Ordering::Relaxed);
-        }
+        // What there is no place for is counted by cutap. SAFETY: the host's function; the pattern stays mapped.
+        unsafe { (host.add)(&request) };
     }
     0
 }
@@ -55,6 +60,6 @@ pub unsafe extern "C" fn cutap_hook_init(host: *const Host) -> c_int {
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     loop {
-        act::sleep(1_000_000_000);
+        wait::sleep(1_000_000_000);
     }
 }

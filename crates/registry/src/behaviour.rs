@@ -85,6 +85,9 @@ pub(crate) struct Status {
     pub(crate) constant: String,
     pub(crate) value: u32,
     pub(crate) names: Vec<String>,
+    /// The context returns it from then on.
+    #[serde(default)]
+    pub(crate) fault: bool,
     source: Spanned<String>,
 }
 

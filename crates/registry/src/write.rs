@@ -140,6 +140,11 @@ pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
     for of in &behaviour.statuses {
         writeln!(out, "({}, &{:?}),", of.constant, of.names).unwrap();
     }
+    let about = "Faults of the GPU: every later call of the context returns them, until it ends.";
+    write!(out, "];\n\n/// {about}\npub static FAULTS: &[u32] = &[\n").unwrap();
+    for of in behaviour.statuses.iter().filter(|of| of.fault) {
+        writeln!(out, "{},", of.constant).unwrap();
+    }
     out.push_str("];\n}\n");
     out
 }

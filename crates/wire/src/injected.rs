@@ -1,64 +1,38 @@
-//! `RUN/inject`: what `--inject` does to calls. `cutap` writes it before the program starts. The hook library
-//! `crates/inject` maps it in each process, and counts there. All processes of the run count together.
+//! `RUN/inject`: what rules do to calls. `cutap` writes it before the program starts. The hook library `crates/inject`
+//! maps it in each process, and counts there. All processes of the run count together.
+//!
+//! The patterns in [`Armed`] stay for the whole run: only their functions are hooked. Rules stand in one of two banks.
+//! `cutap ctl PID rules` writes the other bank and turns [`Head::generation`] then. So a reader never waits: it copies
+//! a row, and looks behind that whether the bank was being written meanwhile.
 
-use core::sync::atomic::AtomicU64;
+mod rows;
+
+pub use rows::*;
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Name of the file in the run directory.
 pub const FILE: &str = "inject";
-/// Names of functions of all rules at most. The hooks of a run have as many places.
+/// Names of functions of all rules at most, and patterns that are armed. The hooks of a run have as many places.
 pub const ROWS: usize = 48;
 /// Bytes of a name of a function, with the zero behind it.
 pub const NAME: usize = 128;
 /// Bytes of a name of a parameter, with the zero behind it.
 pub const PARAMETER: usize = 48;
+/// Bytes of the text of a rule.
+pub const TEXT: usize = 256;
 /// Conditions of a rule at most.
 pub const CONDITIONS: usize = 4;
+/// Counters: each rule takes one, also those that replace others.
+pub const COUNTERS: usize = 1024;
+/// Call sites that a survey counts at most.
+pub const SITES: usize = 8192;
+/// Bytes of the name of a module.
+pub const MODULE: usize = 64;
 /// What the file begins with.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"cutapinj");
 
-/// Bits of [`Row::actions`].
-pub mod action {
-    /// The call gets [`super::Row::result`].
-    pub const RESULT: u32 = 1;
-    /// It gets it when the work is done.
-    pub const AFTER: u32 = 2;
-    /// The argument [`super::Row::changed`] is [`super::Row::value`].
-    pub const SET: u32 = 4;
-}
-
-/// How an argument and a number are compared.
-pub mod comparison {
-    /// There is no such condition.
-    pub const NONE: u32 = 0;
-    /// Equal.
-    pub const EQUAL: u32 = 1;
-    /// Different.
-    pub const DIFFERENT: u32 = 2;
-    /// Less.
-    pub const LESS: u32 = 3;
-    /// Less or equal.
-    pub const AT_MOST: u32 = 4;
-    /// Greater.
-    pub const GREATER: u32 = 5;
-    /// Greater or equal.
-    pub const AT_LEAST: u32 = 6;
-}
-
-/// A condition on an argument.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct Condition {
-    /// Its name, filled up with zeros.
-    pub parameter: [u8; PARAMETER],
-    /// The number.
-    pub value: i64,
-    /// One of [`comparison`].
-    pub comparison: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-/// The head of the file. Rows follow.
+/// The head of the file.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Head {
@@ -66,46 +40,44 @@ pub struct Head {
     pub magic: u64,
     /// [`crate::VERSION`].
     pub version: u32,
-    /// Number of rows.
-    pub rows: u32,
+    /// Number of armed patterns.
+    pub armed: u32,
     /// The first number of the chances.
-    pub seed: u64,
+    pub seed: AtomicU64,
+    /// Counts the replacements. The bank of its lowest bit holds.
+    pub generation: AtomicU64,
+    /// The generation that is being written, or the one that holds.
+    pub writing: AtomicU64,
+    /// The counter that the next rule takes.
+    pub next_counter: AtomicU32,
+    /// Number of [`Class`] rows.
+    pub classes: u32,
+    /// 1: call sites are counted in [`Site`] rows, which the file has then.
+    pub surveys: u32,
+    /// 1: what a rule with a fault of the GPU does later is possible, as all functions of the driver are armed.
+    pub has_faults: u32,
+    /// Rows of each bank.
+    pub rows: [AtomicU32; 2],
+    /// The driver's functions that write this thread's context and its device, filled up with zeros.
+    pub asking: [[u8; PARAMETER]; 2],
 }
 
-/// A rule on one name of functions. Rules on several names have several rows.
+/// A pattern whose functions are hooked.
 #[repr(C)]
-#[derive(Debug)]
-pub struct Row {
-    /// Pattern of the functions' name, filled up with zeros.
+#[derive(Debug, Clone, Copy)]
+pub struct Armed {
+    /// Pattern of the functions' names, filled up with zeros.
     pub name: [u8; NAME],
-    /// All must hold.
-    pub conditions: [Condition; CONDITIONS],
-    /// The parameter that gets a value, filled up with zeros.
-    pub changed: [u8; PARAMETER],
-    /// The value.
-    pub value: u64,
-    /// The result.
-    pub result: u64,
-    /// Nanoseconds of sleep before the call.
-    pub delay_enter: u64,
-    /// Nanoseconds of sleep after it.
-    pub delay_exit: u64,
-    /// The first matching call, from 1, that is acted on.
-    pub first: u64,
-    /// The last one; `u64::MAX`: there is none.
-    pub last: u64,
-    /// Each so many.
-    pub step: u64,
-    /// Of 2^32 calls so many are acted on.
-    pub chance: u64,
     /// Layers, as a hook library names them.
     pub layers: u32,
-    /// Bits of [`action`].
-    pub actions: u32,
-    /// A signal for the calling thread; 0: none.
-    pub signal: u32,
-    /// The row that counts for this one: the first of its rule.
-    pub counter: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// What a rule counts.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Counter {
     /// Calls that fulfil the conditions.
     pub matched: AtomicU64,
     /// Those that were acted on.
@@ -114,59 +86,94 @@ pub struct Row {
     pub refused: AtomicU64,
 }
 
-/// Bytes of the head.
-pub const HEAD: usize = size_of::<Head>();
-/// Bytes of a row.
-pub const ROW: usize = size_of::<Row>();
+/// What is known of a function. Rows are sorted by the hash.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Class {
+    /// [`name_hash`] of its name.
+    pub hash: u64,
+    /// Bits of [`class`].
+    pub bits: u64,
+}
 
-impl Row {
-    /// Whether the n-th matching call is acted on, n from 1.
-    pub fn is_meant(&self, number: u64) -> bool {
-        let is_inside = number >= self.first && number <= self.last;
-        is_inside && (number - self.first).is_multiple_of(self.step.max(1))
+/// Bits of [`Class::bits`].
+pub mod class {
+    /// It returns a status.
+    pub const STATUS: u64 = 1;
+    /// It fails in a context in which the GPU had a fault.
+    pub const FAILS_AFTER_FAULT: u64 = 2;
+    /// It says that earlier work has failed.
+    pub const REPORTS: u64 = 4;
+    /// It starts work and returns before that is done.
+    pub const ASYNCHRONOUS: u64 = 8;
+    /// It ends a context, or the primary one of a device.
+    pub const RESETS: u64 = 16;
+    /// Its first argument is the context that it ends.
+    pub const ENDS_CONTEXT: u64 = 32;
+}
+
+/// A call site: where calls of a function return to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Site {
+    /// 0: free; else hash of function, module and offset.
+    pub key: AtomicU64,
+    /// Calls.
+    pub calls: AtomicU64,
+    /// Calls that failed.
+    pub failed: AtomicU64,
+    /// Offset in the module.
+    pub offset: AtomicU64,
+    /// 1 once the rest is written.
+    pub is_written: AtomicU32,
+    /// The layer of the function, as a hook library names it.
+    pub layer: AtomicU32,
+    /// File name of the module, filled up with zeros.
+    pub module: [core::sync::atomic::AtomicU8; MODULE],
+    /// Name of the function.
+    pub function: [core::sync::atomic::AtomicU8; NAME],
+}
+
+/// Where the parts of the file begin.
+pub mod part {
+    use super::{Armed, Class, Counter, Head, ROWS, Row, SITES, Site};
+
+    /// The armed patterns.
+    pub const ARMED: usize = size_of::<Head>();
+    /// The first bank of [`Row`]s; the second one follows.
+    pub const BANKS: usize = ARMED + ROWS * size_of::<Armed>();
+    /// The counters.
+    pub const COUNTERS: usize = BANKS + 2 * ROWS * size_of::<Row>();
+    /// The classes of functions.
+    pub const CLASSES: usize = COUNTERS + super::COUNTERS * size_of::<Counter>();
+
+    /// The sites, behind so many classes.
+    pub const fn sites(classes: usize) -> usize {
+        CLASSES + classes * size_of::<Class>()
     }
 
-    /// Whether the n-th one has the chance. The same for each run with one seed.
-    pub fn has_chance(&self, seed: u64, number: u64) -> bool {
-        // SplitMix64.
-        let mut z = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) >> 32 < self.chance
+    /// Bytes of a whole file.
+    pub const fn bytes(classes: usize, surveys: bool) -> usize {
+        sites(classes) + if surveys { SITES * size_of::<Site>() } else { 0 }
     }
+}
+
+/// FNV-1a of a name.
+pub const fn name_hash(bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut at = 0;
+    while at < bytes.len() {
+        // In bounds: the loop's condition.
+        #[allow(clippy::indexing_slicing, reason = "the loop ends before the length")]
+        let byte = bytes[at];
+        hash = (hash ^ byte as u64).wrapping_mul(0x100_0000_01b3);
+        at += 1;
+    }
+    hash
 }
 
 /// Text without the zeros behind it.
 pub fn text(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     bytes.get(..end).unwrap_or(&[])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(first: u64, last: u64, step: u64) -> Row {
-        // SAFETY: all zero is a valid row.
-        let zero: Row = unsafe { core::mem::zeroed() };
-        Row { first, last, step, chance: 1 << 32, ..zero }
-    }
-
-    #[test]
-    fn numbers_that_are_meant() {
-        let meant = |row: Row| (1..=10).filter(|number| row.is_meant(*number)).collect::<Vec<u64>>();
-        assert_eq!(meant(row(3, 3, 1)), [3]);
-        assert_eq!(meant(row(3, 5, 1)), [3, 4, 5]);
-        assert_eq!(meant(row(3, u64::MAX, 2)), [3, 5, 7, 9]);
-        assert_eq!(meant(row(1, 8, 4)), [1, 5]);
-    }
-
-    #[test]
-    fn chances_are_near_their_share() {
-        let row = Row { chance: (1 << 32) / 100, ..row(1, u64::MAX, 1) };
-        let with_chance = |seed| (1..=100_000).filter(|number| row.has_chance(seed, *number)).count();
-        assert!((900..1100).contains(&with_chance(1)), "{}", with_chance(1));
-        assert_ne!(with_chance(1), with_chance(2));
-        assert!((1..=1000).all(|number| super::tests::row(1, 9, 1).has_chance(7, number)));
-    }
 }

@@ -75,6 +75,8 @@ pub mod kind {
     pub const PYTHON_CODE: u8 = 17;
     /// a = number of a code object, b = bytes that its table has; s = the first of them. Before its PYTHON_CODE.
     pub const PYTHON_LINES: u8 = 18;
+    /// a = id; s = text. A rule of `--inject`.
+    pub const RULE: u8 = 21;
 }
 
 /// Bytes of the second string of a PAYLOAD_ENTRY.

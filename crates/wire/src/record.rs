@@ -95,6 +95,8 @@ pub mod note {
     /// Behind [`HOOK_ARGUMENT`], of a larger argument: what | hook's number << 8 | parameter << 16 | word << 32; value
     /// = that word of it, counted from 0.
     pub const HOOK_ARGUMENT_WORD: u64 = 20;
+    /// A rule of `--inject` acted: what | hook's number << 8; value = id of a RULE in the names stream.
+    pub const HOOK_RULE: u64 = 21;
 }
 
 /// Which look-up a LOOKUP record is.

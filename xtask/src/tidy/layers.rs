@@ -21,7 +21,7 @@ const MAY: &[(&str, &[&str])] = &[
     // in the target, no_std
     ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-gpu-time", &["cutap-calls", "cutap-wire"]),
-    ("cutap-inject", &["cutap-hook", "cutap-wire"]),
+    ("cutap-inject", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-limit", &["cutap-hook", "cutap-wire"]),
     ("cutap-machine", &["cutap-quantity"]),
     ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-cudest", "cutap-machine", "cutap-tensor-map"]),

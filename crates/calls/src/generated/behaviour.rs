@@ -215,10 +215,13 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("__cudaRegisterTexture", Role::ReturnsNothing, 0),
     ("__cudaRegisterVar", Role::ReturnsNothing, 0),
     ("__cudaUnregisterFatBinary", Role::ReturnsNothing, 0),
+    ("cuCtxAttach", Role::WorksAfterFault, 0),
     ("cuCtxCreate", Role::CreatesContext, 0),
     ("cuCtxDestroy", Role::DestroysContext, 0),
     ("cuCtxDestroy", Role::EndsModules, 0),
+    ("cuCtxDetach", Role::WorksAfterFault, 0),
     ("cuCtxGetApiVersion", Role::Query, 0),
+    ("cuCtxGetCurrent", Role::AsksCurrentContext, 0),
     ("cuCtxGetCurrent", Role::CurrentContext, 0),
     ("cuCtxGetCurrent", Role::Query, 0),
     ("cuCtxGetDevice", Role::DeviceOfContext, 0),
@@ -229,8 +232,11 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cuCtxPopCurrent", Role::PopsContext, 0),
     ("cuCtxPushCurrent", Role::PushesContext, 0),
     ("cuCtxSetCurrent", Role::CurrentContext, 0),
+    ("cuCtxSetCurrent", Role::WorksAfterFault, 0),
     ("cuDeviceCanAccessPeer", Role::NeverSubmits, 0),
     ("cuDeviceCanAccessPeer", Role::Query, 0),
+    ("cuDeviceCanAccessPeer", Role::WorksAfterFault, 0),
+    ("cuDeviceComputeCapability", Role::WorksAfterFault, 0),
     ("cuDeviceGet", Role::Query, 0),
     ("cuDeviceGetAttribute", Role::Query, 0),
     ("cuDeviceGetByPCIBusId", Role::Query, 0),
@@ -249,7 +255,9 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cuDriverGetVersion", Role::DriverVersion, 0),
     ("cuDriverGetVersion", Role::NeverSubmits, 0),
     ("cuDriverGetVersion", Role::Query, 0),
+    ("cuDriverGetVersion", Role::WorksAfterFault, 0),
     ("cuEventQuery", Role::AsksForEnd, 0),
+    ("cuEventQuery", Role::ReportsFault, 0),
     ("cuEventRecord", Role::RecordsEvent, 0),
     ("cuEventRecordWithFlags", Role::RecordsEvent, 0),
     ("cuFuncGetAttribute", Role::NeverSubmits, 0),
@@ -263,6 +271,7 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cuGetErrorString", Role::Query, 0),
     ("cuGetExportTable", Role::ExportTable, 0),
     ("cuGetExportTable", Role::NeverSubmits, 0),
+    ("cuGetExportTable", Role::WorksAfterFault, 0),
     ("cuGetProcAddress", Role::ProcAddress, 0),
     ("cuGetProcAddress_v2", Role::ProcAddressStatus, 0),
     ("cuGraphAddMemAllocNode", Role::AddsNode, 0),
@@ -277,6 +286,7 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cuGraphLaunch", Role::Launch, 0),
     ("cuGraphLaunch", Role::LaunchesGraph, 0),
     ("cuInit", Role::StartUp, 0),
+    ("cuInit", Role::WorksAfterFault, 0),
     ("cuKernelGetAttribute", Role::Query, 0),
     ("cuKernelGetFunction", Role::KernelFunction, 0),
     ("cuKernelGetFunction", Role::KernelHandle, 0),
@@ -336,6 +346,7 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cuMemsetD8Async", Role::AsyncFill, 0),
     ("cuModuleGetFunction", Role::KernelHandle, 0),
     ("cuModuleGetLoadingMode", Role::Query, 0),
+    ("cuModuleGetLoadingMode", Role::WorksAfterFault, 0),
     ("cuModuleLoad", Role::LoadsFile, 1),
     ("cuModuleLoadData", Role::LoadsImage, 0),
     ("cuModuleLoadDataEx", Role::LoadsImage, 0),
@@ -360,12 +371,14 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cuStreamGetPriority", Role::Query, 0),
     ("cuStreamIsCapturing", Role::Query, 0),
     ("cuStreamQuery", Role::AsksForEnd, 0),
+    ("cuStreamQuery", Role::ReportsFault, 0),
     ("cuStreamWaitEvent", Role::WaitsForEvent, 0),
     ("cuStreamWaitValue32", Role::MakesNodeInCapture, 0),
     ("cuStreamWaitValue64", Role::MakesNodeInCapture, 0),
     ("cuStreamWriteValue32", Role::MakesNodeInCapture, 0),
     ("cuStreamWriteValue64", Role::MakesNodeInCapture, 0),
     ("cuThreadExchangeStreamCaptureMode", Role::NeverSubmits, 0),
+    ("cuThreadExchangeStreamCaptureMode", Role::WorksAfterFault, 0),
     ("cublasCreate", Role::StartsLibrary, 0),
     ("cublasGetCudartVersion", Role::ReturnsNumber, 0),
     ("cublasLtCreate", Role::StartsLibrary, 0),
@@ -382,6 +395,7 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cudaDeviceGetStreamPriorityRange", Role::Query, 0),
     ("cudaDriverGetVersion", Role::Query, 0),
     ("cudaEventQuery", Role::AsksForEnd, 0),
+    ("cudaEventQuery", Role::ReportsFault, 0),
     ("cudaFuncGetAttributes", Role::Query, 0),
     ("cudaFuncGetName", Role::NameOfStub, 0),
     ("cudaGetDevice", Role::Query, 0),
@@ -452,6 +466,7 @@ pub static ROLES: &[(&str, Role, u8)] = &[
     ("cudaStreamGetPriority", Role::Query, 0),
     ("cudaStreamIsCapturing", Role::Query, 0),
     ("cudaStreamQuery", Role::AsksForEnd, 0),
+    ("cudaStreamQuery", Role::ReportsFault, 0),
     ("cudnnBackendCreateDescriptor", Role::SetsUp, 0),
     ("cudnnBackendDestroyDescriptor", Role::SetsUp, 0),
     ("cudnnBackendInitialize", Role::SetsUp, 0),
@@ -492,6 +507,7 @@ pub static ROLES: &[(&str, Role, u8)] = &[
 
 /// Patterns of names with a role; those with `!` have it not, and come first.
 pub static ROLE_PATTERNS: &[(&str, Role)] = &[
+    ("!cuCtxGetLimit", Role::WorksAfterFault),
     ("!cuGetErrorName", Role::ReturnsText),
     ("!cuGetErrorString", Role::ReturnsText),
     ("!cuGraphAddDependencies*", Role::MakesGraphNode),
@@ -508,24 +524,41 @@ pub static ROLE_PATTERNS: &[(&str, Role)] = &[
     ("*ErrorStringExt", Role::ReturnsText),
     ("*StatusName", Role::ReturnsText),
     ("*StatusString", Role::ReturnsText),
+    ("cu*Async*", Role::Asynchronous),
+    ("cuCoredump*", Role::WorksAfterFault),
+    ("cuCtxCreate*", Role::WorksAfterFault),
+    ("cuCtxDestroy*", Role::WorksAfterFault),
     ("cuCtxGet*", Role::NeverSubmits),
+    ("cuCtxGet*", Role::WorksAfterFault),
     ("cuCtxPopCurrent*", Role::NeverSubmits),
+    ("cuCtxPopCurrent*", Role::WorksAfterFault),
     ("cuCtxPushCurrent*", Role::NeverSubmits),
+    ("cuCtxPushCurrent*", Role::WorksAfterFault),
     ("cuCtxSetCurrent*", Role::NeverSubmits),
     ("cuCtxSynchronize*", Role::NeverSubmits),
     ("cuDeviceGet*", Role::NeverSubmits),
+    ("cuDeviceGet*", Role::WorksAfterFault),
+    ("cuDevicePrimaryCtx*", Role::WorksAfterFault),
+    ("cuDeviceTotalMem*", Role::WorksAfterFault),
     ("cuEventElapsedTime*", Role::NeverSubmits),
     ("cuGetError*", Role::NeverSubmits),
+    ("cuGetError*", Role::WorksAfterFault),
     ("cuGetProcAddress*", Role::NeverSubmits),
+    ("cuGetProcAddress*", Role::WorksAfterFault),
     ("cuGraph*NodeSetParams", Role::ChangesNode),
     ("cuGraphAdd*", Role::MakesGraphNode),
     ("cuGraphGet*", Role::NeverSubmits),
+    ("cuGraphLaunch*", Role::Asynchronous),
     ("cuGraphNodeGet*", Role::NeverSubmits),
+    ("cuLaunch*", Role::Asynchronous),
     ("cuLaunch*", Role::LaunchOfDriver),
+    ("cuLogs*", Role::WorksAfterFault),
     ("cuMemGetAddressRange*", Role::NeverSubmits),
     ("cuMemGetInfo*", Role::NeverSubmits),
+    ("cuMemset*", Role::Asynchronous),
     ("cuOccupancy*", Role::NeverSubmits),
     ("cuPointerGet*", Role::NeverSubmits),
+    ("cuProfiler*", Role::WorksAfterFault),
     ("cuStreamGet*", Role::NeverSubmits),
     ("cuStreamIsCapturing*", Role::NeverSubmits),
     ("cuStreamSynchronize*", Role::NeverSubmits),
@@ -538,6 +571,10 @@ pub static ROLE_PATTERNS: &[(&str, Role)] = &[
     ("cublasLt*SetAttribute", Role::SetsUp),
     ("cublasLtGet*", Role::SetsUp),
     ("cublasSet*", Role::SetsUp),
+    ("cuda*Async*", Role::Asynchronous),
+    ("cudaGraphLaunch*", Role::Asynchronous),
+    ("cudaLaunch*", Role::Asynchronous),
+    ("cudaMemset*", Role::Asynchronous),
     ("cudnnBackendGet*", Role::SetsUp),
     ("cudnnBackendSet*", Role::SetsUp),
     ("cudnnCreate*Descriptor", Role::SetsUp),
@@ -659,11 +696,59 @@ pub mod status {
     pub const INVALID_HANDLE: u32 = 400;
     /// `CUDA_ERROR_NOT_READY`, `cudaErrorNotReady`.
     pub const NOT_READY: u32 = 600;
+    /// `CUDA_ERROR_ECC_UNCORRECTABLE`, `cudaErrorECCUncorrectable`.
+    pub const ECC_UNCORRECTABLE: u32 = 214;
+    /// `CUDA_ERROR_NVLINK_UNCORRECTABLE`, `cudaErrorNvlinkUncorrectable`.
+    pub const NVLINK_UNCORRECTABLE: u32 = 220;
+    /// `CUDA_ERROR_ILLEGAL_ADDRESS`, `cudaErrorIllegalAddress`.
+    pub const ILLEGAL_ADDRESS: u32 = 700;
+    /// `CUDA_ERROR_LAUNCH_TIMEOUT`, `cudaErrorLaunchTimeout`.
+    pub const LAUNCH_TIMEOUT: u32 = 702;
+    /// `CUDA_ERROR_ASSERT`, `cudaErrorAssert`.
+    pub const ASSERT: u32 = 710;
+    /// `CUDA_ERROR_HARDWARE_STACK_ERROR`, `cudaErrorHardwareStackError`.
+    pub const HARDWARE_STACK_ERROR: u32 = 714;
+    /// `CUDA_ERROR_ILLEGAL_INSTRUCTION`, `cudaErrorIllegalInstruction`.
+    pub const ILLEGAL_INSTRUCTION: u32 = 715;
+    /// `CUDA_ERROR_MISALIGNED_ADDRESS`, `cudaErrorMisalignedAddress`.
+    pub const MISALIGNED_ADDRESS: u32 = 716;
+    /// `CUDA_ERROR_INVALID_ADDRESS_SPACE`, `cudaErrorInvalidAddressSpace`.
+    pub const INVALID_ADDRESS_SPACE: u32 = 717;
+    /// `CUDA_ERROR_INVALID_PC`, `cudaErrorInvalidPc`.
+    pub const INVALID_PC: u32 = 718;
+    /// `CUDA_ERROR_LAUNCH_FAILED`, `cudaErrorLaunchFailure`.
+    pub const LAUNCH_FAILED: u32 = 719;
 
     /// Each with its names in the headers.
     pub static ALL: &[(u32, &[&str])] = &[
         (INVALID_DEVICE_FUNCTION, &["cudaErrorInvalidDeviceFunction"]),
         (INVALID_HANDLE, &["CUDA_ERROR_INVALID_HANDLE", "cudaErrorInvalidResourceHandle"]),
         (NOT_READY, &["CUDA_ERROR_NOT_READY", "cudaErrorNotReady"]),
+        (ECC_UNCORRECTABLE, &["CUDA_ERROR_ECC_UNCORRECTABLE", "cudaErrorECCUncorrectable"]),
+        (NVLINK_UNCORRECTABLE, &["CUDA_ERROR_NVLINK_UNCORRECTABLE", "cudaErrorNvlinkUncorrectable"]),
+        (ILLEGAL_ADDRESS, &["CUDA_ERROR_ILLEGAL_ADDRESS", "cudaErrorIllegalAddress"]),
+        (LAUNCH_TIMEOUT, &["CUDA_ERROR_LAUNCH_TIMEOUT", "cudaErrorLaunchTimeout"]),
+        (ASSERT, &["CUDA_ERROR_ASSERT", "cudaErrorAssert"]),
+        (HARDWARE_STACK_ERROR, &["CUDA_ERROR_HARDWARE_STACK_ERROR", "cudaErrorHardwareStackError"]),
+        (ILLEGAL_INSTRUCTION, &["CUDA_ERROR_ILLEGAL_INSTRUCTION", "cudaErrorIllegalInstruction"]),
+        (MISALIGNED_ADDRESS, &["CUDA_ERROR_MISALIGNED_ADDRESS", "cudaErrorMisalignedAddress"]),
+        (INVALID_ADDRESS_SPACE, &["CUDA_ERROR_INVALID_ADDRESS_SPACE", "cudaErrorInvalidAddressSpace"]),
+        (INVALID_PC, &["CUDA_ERROR_INVALID_PC", "cudaErrorInvalidPc"]),
+        (LAUNCH_FAILED, &["CUDA_ERROR_LAUNCH_FAILED", "cudaErrorLaunchFailure"]),
+    ];
+
+    /// Faults of the GPU: every later call of the context returns them, until it ends.
+    pub static FAULTS: &[u32] = &[
+        ECC_UNCORRECTABLE,
+        NVLINK_UNCORRECTABLE,
+        ILLEGAL_ADDRESS,
+        LAUNCH_TIMEOUT,
+        ASSERT,
+        HARDWARE_STACK_ERROR,
+        ILLEGAL_INSTRUCTION,
+        MISALIGNED_ADDRESS,
+        INVALID_ADDRESS_SPACE,
+        INVALID_PC,
+        LAUNCH_FAILED,
     ];
 }

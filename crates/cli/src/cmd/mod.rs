@@ -1,6 +1,7 @@
 //! The subcommands, one in each file: its flags and what it does.
 
 mod api;
+mod chaos;
 mod check;
 mod collector;
 mod completions;
@@ -60,6 +61,8 @@ pub enum Command {
     Diff(diff::DiffArgs),
     /// Check rules on the calls of a program or a recording, for CI
     Check(check::Check),
+    /// Make one call after the other fail, and say what the program does
+    Chaos(chaos::Chaos),
     /// Draw a recording as one page of HTML that a browser opens
     View(view::View),
     /// Write a recording for Perfetto, Chrome or other programs
@@ -129,6 +132,7 @@ impl Command {
             Command::Top(args) => args.run(),
             Command::Diff(args) => args.run(),
             Command::Check(args) => args.run(),
+            Command::Chaos(args) => args.run(),
             Command::Demo(args) => args.run(),
             Command::Reference(args) => args.run(),
             Command::DemoProgram => demo::program(),

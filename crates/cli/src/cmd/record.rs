@@ -35,13 +35,14 @@ pub struct Record {
 }
 
 impl Record {
-    pub fn run(self) -> Result<()> {
+    pub fn run(mut self) -> Result<()> {
         if self.on_hang.is_some() && matches!(self.overflow.policy(), OverflowPolicy::Overwrite(_)) {
             return Err(Error::own(
                 "--on-hang reads the recording while the program runs, and a flight recorder writes it at the end; \
                  leave one of them out",
             ));
         }
+        let rules = self.filter.take_rules();
         let options = TraceOptions {
             record: true,
             on_hang: self.on_hang,
@@ -50,7 +51,7 @@ impl Record {
             force: self.force,
             full: self.overflow.policy(),
             count_chatter: self.chatter.counts(),
-            ..self.capture.add_to(self.program.options()?)?
+            ..self.capture.add_to(self.program.options_with(&rules)?)?
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }

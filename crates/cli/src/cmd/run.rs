@@ -4,11 +4,13 @@ use crate::args::ProgramArgs;
 use crate::embedded::LIBRARIES;
 use cutap_collect::{OutputFormat, Result, TraceOptions};
 
-/// Flags that are a reason for a run without hook libraries.
-const WITHOUT_HOOKS: [&str; 5] = ["inject", "sim", "cudest", "limit_memory", "gpus"];
+/// One of these is given, or a hook library.
+const ENOUGH: [&str; 9] = ["inject", "rules", "stop_at", "arm", "call_sites", "sim", "cudest", "limit_memory", "gpus"];
 
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("hooks", |hooks| hooks.required_unless_present_any(WITHOUT_HOOKS)))]
+#[command(mut_arg("hooks", |hooks| hooks.required_unless_present_any(ENOUGH)))]
+#[command(mut_arg("rules", |arg| arg.hide(false)), mut_arg("stop_at", |arg| arg.hide(false)))]
+#[command(mut_arg("arm", |arg| arg.hide(false)), mut_arg("seed", |arg| arg.hide(false)))]
 #[command(mut_arg("limit_memory", |limit| limit.hide(false)), mut_arg("accounts", |accounts| accounts.hide(false)))]
 #[command(mut_arg("gpus", |gpus| gpus.hide(false)))]
 pub struct Run {

@@ -35,14 +35,15 @@ impl Trace {
         self.program.program()
     }
 
-    pub fn run(self) -> Result<()> {
+    pub fn run(mut self) -> Result<()> {
+        let rules = self.filter.take_rules();
         let options = TraceOptions {
             form: self.output.format(),
             filter: self.filter.text(),
             output: self.file,
             dump_modules: self.dump_modules,
             full: self.lossy.policy(),
-            ..self.capture.add_to(self.program.options()?)?
+            ..self.capture.add_to(self.program.options_with(&rules)?)?
         };
         cutap_collect::trace(LIBRARIES, &options)?.exit_like()
     }

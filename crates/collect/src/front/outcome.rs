@@ -39,7 +39,13 @@ impl Outcome<'_> {
         let not_started = hooks::not_started(run, &self.request.hooks, &self.request.program.path, self.exit_kind);
         not_started.iter().for_each(|line| print_notice(line));
         if !self.is_detached && not_started.is_none() {
-            inject::end_lines(run, &self.options.injected).iter().for_each(|line| self.notice(line));
+            let injection = &self.options.injection;
+            if !injection.is_empty() {
+                inject::end_lines(run, &injection.rules).iter().for_each(|line| self.notice(line));
+            }
+            if let Some(Err(why)) = injection.sites.as_ref().map(|file| inject::write_sites(run, file)) {
+                print_notice(&why.to_string());
+            }
         }
         if !self.is_detached && !self.options.limits.is_empty() {
             limit::end_lines(run, self.child).iter().for_each(|line| print_notice(line));

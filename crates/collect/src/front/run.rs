@@ -56,8 +56,8 @@ impl Run {
         if !hooks.0.is_empty() {
             control::write_hooks(&run.dir, &hooks::file(hooks))?;
         }
-        if !options.injected.is_empty() {
-            control::write_injected(&run.dir, &inject::file_bytes(&options.injected, options.seed)?)?;
+        if !options.injection.is_empty() {
+            control::write_injected(&run.dir, &inject::file_bytes(&options.injection)?)?;
         }
         if !options.limits.is_empty() {
             let accounts = limit::accounts(options.accounts.as_deref(), &run.path)?;

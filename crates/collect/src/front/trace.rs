@@ -30,9 +30,9 @@ use std::path::PathBuf;
 
 /// The hook libraries behind `--inject` and `--limit-memory`. They are unpacked before the run directory names them.
 fn put_own_hooks_first(embedded: Embedded, options: &TraceOptions, hooks: &mut hooks::Hooks) -> Result<()> {
-    let (inject, limit) = (!options.injected.is_empty(), !options.limits.is_empty());
+    let (inject, limit) = (!options.injection.is_empty(), !options.limits.is_empty());
     if inject && limit {
-        limit::check_room(options.injected.iter().map(|rule| rule.functions.len()).sum())?;
+        limit::check_room(options.injection.patterns().len())?;
     }
     if inject || limit {
         let own_libraries = Wanted { driver: DriverChoice::Installed, gpu_time: false, inject, limit };

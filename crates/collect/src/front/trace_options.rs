@@ -1,6 +1,6 @@
 //! The options of `cutap trace` and `cutap record`.
 
-use crate::inject::InjectRule;
+use crate::inject::Injection;
 use crate::limit::MemoryLimit;
 use crate::options::capture_range::CaptureRange;
 use crate::options::driver_choice::DriverChoice;
@@ -51,10 +51,8 @@ pub struct TraceOptions {
     pub count_chatter: bool,
     /// Where module images go.
     pub dump_modules: Option<PathBuf>,
-    /// What `--inject` does to calls.
-    pub injected: Vec<InjectRule>,
-    /// The first number of the chances of `--inject`.
-    pub seed: u64,
+    /// What rules do to calls.
+    pub injection: Injection,
     /// What `--limit-memory` allows.
     pub limits: Vec<MemoryLimit>,
     /// The folder of accounts that several runs share.

@@ -1,15 +1,17 @@
 //! A rule of `--inject`: `FUNCTION[CONDITION]:ACTION:ACTION…`. Actions begin at the first of their words behind a colon
 //! outside of brackets. strace's words mean what they mean in strace.
 
-use super::function_names::{FunctionName, NamedStatus};
+use super::function_names::FunctionName;
+use super::words::{Parsed, delay_by_bytes, error, parameter, refused, signal, site, tests, when, whole};
 use crate::base::error::{Error, Result};
-use cutap_quantity::{nanoseconds, number};
+use cutap_calls::FAULTS;
+use cutap_quantity::nanoseconds;
 use cutap_trace::did_you_mean;
-use cutap_wire::injected::{CONDITIONS, PARAMETER, comparison};
 use std::fmt::Display;
 
 /// The words of actions.
-const WORDS: [&str; 9] = ["error", "retval", "signal", "delay_enter", "delay_exit", "when", "after", "chance", "set"];
+pub const WORDS: [&str; 9] =
+    ["error", "retval", "signal", "delay_enter", "delay_exit", "when", "after", "chance", "set"];
 
 /// A condition on an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,20 +21,37 @@ pub struct ArgumentTest {
     pub value: i64,
 }
 
+/// Bytes of an argument delay a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByteDelay {
+    pub parameter: String,
+    pub bytes_a_second: u64,
+    pub is_after: bool,
+}
+
 /// A rule, checked.
 #[derive(Debug, Clone)]
 pub struct InjectRule {
+    /// `--inject`, or file and line.
+    pub origin: String,
     /// As it was written.
     pub text: String,
     pub functions: Vec<FunctionName>,
     pub conditions: Vec<ArgumentTest>,
+    /// Module and offset to which the call returns.
+    pub site: Option<(String, u64)>,
     /// The result of the call.
     pub result: Option<u64>,
+    /// The result is a fault of the GPU, which stays with the context.
+    pub is_fault: bool,
     /// The call is made, and gets the result then.
     pub is_after: bool,
+    /// Only functions that return a status are meant.
+    pub is_of_statuses: bool,
     pub set: Option<(String, u64)>,
     pub delay_enter: u64,
     pub delay_exit: u64,
+    pub byte_delay: Option<ByteDelay>,
     pub signal: u32,
     /// First, last and step.
     pub when: (u64, u64, u64),
@@ -40,53 +59,172 @@ pub struct InjectRule {
     pub chance: u64,
 }
 
+/// All calls have the chance.
+pub const CERTAIN: u64 = 1 << 32;
+/// A delay that lasts as long as its rule.
+pub const FOR_EVER: u64 = u64::MAX;
+
 impl InjectRule {
     /// Parses a rule, or says what is wrong with it.
     pub fn parse(text: &str) -> Result<InjectRule> {
-        parsed(text).map_err(|why| Error::own(format!("--inject '{text}': {why}")))
+        InjectRule::parse_from("--inject", text).map_err(|why| Error::own(format!("--inject '{text}': {why}")))
+    }
+
+    /// `--stop-at FILTER`: the thread stops before the call.
+    pub fn stop_at(filter: &str) -> Result<InjectRule> {
+        let text = format!("{filter}:signal=SIGSTOP");
+        let rule = InjectRule::parse_from("--stop-at", &text);
+        let rule = rule.map_err(|why| Error::own(format!("--stop-at '{filter}': {why}")))?;
+        Ok(InjectRule { text: filter.to_owned(), ..rule })
+    }
+
+    /// Parses a rule that stands at this place.
+    pub fn parse_from(origin: &str, text: &str) -> Parsed<InjectRule> {
+        let (target, actions) = split(text);
+        if actions.is_empty() {
+            return Err(
+                "it says not what to do; write it as 'cudaMalloc:error=cudaErrorMemoryAllocation:when=3'".to_owned()
+            );
+        }
+        let mut rule = InjectRule::of_calls(origin, text, target)?;
+        for action in actions {
+            let (word, value) = action.split_once('=').map_or((action, None), |(word, value)| (word, Some(value)));
+            rule.apply(word, value)?;
+        }
+        rule.check()?;
+        Ok(rule)
+    }
+
+    /// A rule that does nothing yet with the calls that `target` names.
+    pub fn of_calls(origin: &str, text: &str, target: &str) -> Parsed<InjectRule> {
+        let (names, conditions) = match target.split_once('[') {
+            Some((names, conditions)) => (names, conditions.strip_suffix(']').ok_or("a ] is missing")?),
+            None => (target, ""),
+        };
+        let functions: Vec<FunctionName> =
+            names.split(',').map(|name| FunctionName::parse(name.trim())).collect::<Parsed<_>>()?;
+        let (site, conditions) = site(conditions)?;
+        let conditions = tests(&conditions)?;
+        conditions.iter().try_for_each(|test| has_parameter(&functions, &test.parameter))?;
+        Ok(InjectRule {
+            origin: origin.to_owned(),
+            text: text.to_owned(),
+            functions,
+            conditions,
+            site,
+            result: None,
+            is_fault: false,
+            is_after: false,
+            is_of_statuses: false,
+            set: None,
+            delay_enter: 0,
+            delay_exit: 0,
+            byte_delay: None,
+            signal: 0,
+            when: (1, u64::MAX, 1),
+            chance: CERTAIN,
+        })
+    }
+
+    /// Adds an action.
+    pub fn apply(&mut self, word: &str, value: Option<&str>) -> Parsed<()> {
+        let needed =
+            || value.filter(|value| !value.is_empty()).ok_or_else(|| format!("{word} needs a value, as {word}=…"));
+        match word {
+            "error" => {
+                let code = error(&self.functions, needed()?)?;
+                self.result = Some(code);
+                let has_contexts = self.functions.iter().all(FunctionName::is_of_cuda);
+                self.is_fault = has_contexts && u32::try_from(code).is_ok_and(|code| FAULTS.contains(&code));
+            }
+            "retval" => {
+                let value = needed()?;
+                self.result = Some(whole(value).ok_or_else(|| refused(value, "number", "0"))? as u64);
+            }
+            "after" => match value {
+                None | Some("true") => self.is_after = true,
+                Some(value) => return Err(format!("after has no value, and {value} is one; leave it out")),
+            },
+            "signal" => self.signal = signal(needed()?)?,
+            "delay_enter" | "delay_exit" => self.delay(needed()?, word == "delay_exit")?,
+            "when" => self.when = when(needed()?)?,
+            "chance" => {
+                let value = needed()?;
+                let share = value.strip_suffix('%').and_then(|digits| digits.trim().parse::<f64>().ok());
+                let share = share.filter(|share| (0.0..=100.0).contains(share));
+                self.chance = (share.ok_or_else(|| refused(value, "share", "1%"))? / 100.0 * CERTAIN as f64) as u64;
+            }
+            "set" => {
+                let value = needed()?;
+                let pair = value.split_once('=').and_then(|(name, value)| Some((name.trim(), whole(value.trim())?)));
+                let (name, value) = pair.ok_or_else(|| refused(value, "parameter with a number", "bytesize=4096"))?;
+                has_parameter(&self.functions, name)?;
+                self.set = Some((parameter(name)?, value as u64));
+            }
+            _ => {
+                let near = did_you_mean(word, WORDS);
+                let near = if near.is_empty() { WORDS.to_vec() } else { near };
+                return Err(format!("there is no action {word}; there is {}", near.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    /// `10ms`, `forever`, `bytesize/1GiB`, `10us+bytesize/1GiB`.
+    fn delay(&mut self, text: &str, is_after: bool) -> Parsed<()> {
+        let wrong = || refused(text, "time", "10ms, forever or ByteCount/1GiB (bytes a second)");
+        let mut time = 0;
+        for part in text.split('+').map(str::trim) {
+            if part == "forever" {
+                time = FOR_EVER;
+            } else if let Some(by_bytes) = delay_by_bytes(part) {
+                let (name, bytes_a_second) = by_bytes?;
+                has_parameter(&self.functions, &name)?;
+                if self.byte_delay.is_some() {
+                    return Err("only one delay by bytes is possible in a rule; make another rule".to_owned());
+                }
+                self.byte_delay = Some(ByteDelay { parameter: name, bytes_a_second, is_after });
+            } else {
+                time = nanoseconds(part).ok_or_else(wrong)?;
+            }
+        }
+        *(if is_after { &mut self.delay_exit } else { &mut self.delay_enter }) = time;
+        Ok(())
+    }
+
+    /// What is wrong with the whole.
+    pub fn check(&self) -> Parsed<()> {
+        if self.result.is_none() && self.is_after {
+            return Err("after belongs to error and retval; give one of them".to_owned());
+        }
+        let acts = self.result.is_some() || self.set.is_some() || self.signal != 0 || self.byte_delay.is_some();
+        if !acts && self.delay_enter == 0 && self.delay_exit == 0 {
+            return Err("it says not what to do; give error, retval, set, signal, delay_enter or delay_exit".to_owned());
+        }
+        Ok(())
     }
 }
 
-type Parsed<T> = std::result::Result<T, String>;
+/// Some function of these has such a parameter, or nothing is known of their parameters.
+fn has_parameter(functions: &[FunctionName], name: &str) -> Parsed<()> {
+    let mut all: Vec<&'static str> = functions.iter().flat_map(FunctionName::parameters).collect();
+    all.sort_unstable();
+    all.dedup();
+    if all.is_empty() || all.contains(&name) {
+        return Ok(());
+    }
+    let near = did_you_mean(name, all.iter().copied());
+    let of = functions.iter().map(|function| function.pattern.as_str()).collect::<Vec<_>>().join(", ");
+    Err(match near.is_empty() {
+        true => format!("{of} has no parameter {name}; it has {}", shortened(&all)),
+        false => format!("{of} has no parameter {name}; did you mean {}?", near.join(", ")),
+    })
+}
 
-fn parsed(text: &str) -> Parsed<InjectRule> {
-    let (target, actions) = split(text);
-    if actions.is_empty() {
-        return Err(
-            "it says not what to do; write it as 'cudaMalloc:error=cudaErrorMemoryAllocation:when=3'".to_owned()
-        );
-    }
-    let (names, conditions) = match target.split_once('[') {
-        Some((names, conditions)) => (names, conditions.strip_suffix(']').ok_or("a ] is missing")?),
-        None => (target, ""),
-    };
-    let functions: Vec<FunctionName> =
-        names.split(',').map(|name| FunctionName::parse(name.trim())).collect::<Parsed<_>>()?;
-    let mut rule = InjectRule {
-        text: text.to_owned(),
-        functions,
-        conditions: tests(conditions)?,
-        result: None,
-        is_after: false,
-        set: None,
-        delay_enter: 0,
-        delay_exit: 0,
-        signal: 0,
-        when: (1, u64::MAX, 1),
-        chance: 1 << 32,
-    };
-    for action in actions {
-        let (word, value) = action.split_once('=').map_or((action, None), |(word, value)| (word, Some(value)));
-        apply(&mut rule, word, value)?;
-    }
-    if rule.result.is_none() && rule.is_after {
-        return Err("after belongs to error and retval; give one of them".to_owned());
-    }
-    let does = rule.result.is_some() || rule.set.is_some() || rule.signal != 0;
-    if !does && rule.delay_enter == 0 && rule.delay_exit == 0 {
-        return Err("it says not what to do; give error, retval, set, signal, delay_enter or delay_exit".to_owned());
-    }
-    Ok(rule)
+fn shortened(names: &[&str]) -> String {
+    const MOST: usize = 12;
+    let more = if names.len() > MOST { " and others" } else { "" };
+    format!("{}{more}", names.get(..names.len().min(MOST)).unwrap_or_default().join(", "))
 }
 
 /// What is meant, and the actions.
@@ -110,149 +248,16 @@ fn split(text: &str) -> (&str, Vec<&str>) {
     (text, Vec::new())
 }
 
-fn apply(rule: &mut InjectRule, word: &str, value: Option<&str>) -> Parsed<()> {
-    let needed = || value.filter(|value| !value.is_empty()).ok_or_else(|| format!("{word} needs a value, as {word}=…"));
-    let time = || needed().and_then(|value| nanoseconds(value).ok_or_else(|| refused(value, "time", "10ms")));
-    match word {
-        "error" => rule.result = Some(error(&rule.functions, needed()?)?),
-        "retval" => {
-            let value = needed()?;
-            rule.result = Some(whole(value).ok_or_else(|| refused(value, "number", "0"))? as u64);
-        }
-        "after" => rule.is_after = true,
-        "signal" => rule.signal = signal(needed()?)?,
-        "delay_enter" => rule.delay_enter = time()?,
-        "delay_exit" => rule.delay_exit = time()?,
-        "when" => rule.when = when(needed()?)?,
-        "chance" => {
-            let value = needed()?;
-            let share = value.strip_suffix('%').and_then(|digits| digits.trim().parse::<f64>().ok());
-            let share = share.filter(|share| (0.0..=100.0).contains(share));
-            rule.chance = (share.ok_or_else(|| refused(value, "share", "1%"))? / 100.0 * 4_294_967_296.0) as u64;
-        }
-        "set" => {
-            let value = needed()?;
-            let pair = value.split_once('=').and_then(|(name, value)| Some((name.trim(), whole(value.trim())?)));
-            let (name, value) = pair.ok_or_else(|| refused(value, "parameter with a number", "bytesize=4096"))?;
-            rule.set = Some((parameter(name)?, value as u64));
-        }
-        _ => {
-            let near = did_you_mean(word, WORDS);
-            let near = if near.is_empty() { WORDS.to_vec() } else { near };
-            return Err(format!("there is no action {word}; there is {}", near.join(", ")));
-        }
-    }
-    Ok(())
-}
-
-fn refused(value: &str, what: &str, example: &str) -> String {
-    format!("{value} is no {what}; write it as {example}")
-}
-
-/// A whole number, also with a unit of bytes.
-fn whole(text: &str) -> Option<i64> {
-    if let Some(digits) = text.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).ok().map(|number| number as i64);
-    }
-    text.parse::<i64>().ok().or_else(|| number(text).filter(|number| number.fract() == 0.0).map(|number| number as i64))
-}
-
-fn error(functions: &[FunctionName], text: &str) -> Parsed<u64> {
-    let mut result = None;
-    for function in functions {
-        let status = function.status()?;
-        let code = whole(text).map_or_else(|| status.code(text), |number| Ok(number as u64))?;
-        if result.is_some_and(|before| before != code) {
-            return Err(format!("{text} is another number for {}; make a rule for each", function.pattern));
-        }
-        result = Some(code);
-    }
-    result.ok_or_else(|| NamedStatus::missing(&"the rule"))
-}
-
-/// strace's `first[..last][+[step]]`.
-fn when(text: &str) -> Parsed<(u64, u64, u64)> {
-    let wrong = || refused(text, "number of calls", "3, 3..5, 3+ or 3+2");
-    let (range, step) = match text.split_once('+') {
-        Some((range, "")) => (range, Some(1)),
-        Some((range, step)) => (range, Some(step.parse::<u64>().map_err(|_| wrong())?)),
-        None => (text, None),
-    };
-    let (first, last) = match range.split_once("..") {
-        Some((first, last)) => (first, Some(last.parse::<u64>().map_err(|_| wrong())?)),
-        None => (range, None),
-    };
-    let first = first.parse::<u64>().map_err(|_| wrong())?;
-    let last = last.unwrap_or(if step.is_some() { u64::MAX } else { first });
-    let step = step.unwrap_or(1);
-    if first == 0 || step == 0 || last < first { Err(wrong()) } else { Ok((first, last, step)) }
-}
-
-/// Signals by the names of strace, with or without SIG.
-fn signal(text: &str) -> Parsed<u32> {
-    const SIGNALS: [(&str, i32); 16] = [
-        ("HUP", libc::SIGHUP),
-        ("INT", libc::SIGINT),
-        ("QUIT", libc::SIGQUIT),
-        ("ILL", libc::SIGILL),
-        ("TRAP", libc::SIGTRAP),
-        ("ABRT", libc::SIGABRT),
-        ("BUS", libc::SIGBUS),
-        ("FPE", libc::SIGFPE),
-        ("KILL", libc::SIGKILL),
-        ("USR1", libc::SIGUSR1),
-        ("SEGV", libc::SIGSEGV),
-        ("USR2", libc::SIGUSR2),
-        ("PIPE", libc::SIGPIPE),
-        ("ALRM", libc::SIGALRM),
-        ("TERM", libc::SIGTERM),
-        ("STOP", libc::SIGSTOP),
-    ];
-    let name = text.strip_prefix("SIG").unwrap_or(text);
-    let named = SIGNALS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number as u32);
-    let by_number = text.parse::<u32>().ok().filter(|number| (1..=64).contains(number));
-    named.or(by_number).ok_or_else(|| refused(text, "signal", "SIGTERM"))
-}
-
-fn parameter(name: &str) -> Parsed<String> {
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if is_name && name.len() < PARAMETER { Ok(name.to_owned()) } else { Err(refused(name, "parameter", "bytesize")) }
-}
-
-/// `size>1MiB`, several joined by `&` or commas.
-fn tests(text: &str) -> Parsed<Vec<ArgumentTest>> {
-    const SIGNS: [(&str, u32); 7] = [
-        (">=", comparison::AT_LEAST),
-        ("<=", comparison::AT_MOST),
-        ("!=", comparison::DIFFERENT),
-        ("==", comparison::EQUAL),
-        (">", comparison::GREATER),
-        ("<", comparison::LESS),
-        ("=", comparison::EQUAL),
-    ];
-    let parts = text.split(['&', ',']).map(str::trim).filter(|part| !part.is_empty());
-    let mut all = Vec::new();
-    for part in parts {
-        let comparison = SIGNS.iter().find_map(|(sign, comparison)| Some((part.split_once(sign)?, *comparison)));
-        let ((name, value), comparison) = comparison.ok_or_else(|| refused(part, "condition", "bytesize>1MiB"))?;
-        let value = whole(value.trim()).ok_or_else(|| refused(part, "condition", "bytesize>1MiB"))?;
-        all.push(ArgumentTest { parameter: parameter(name.trim())?, comparison, value });
-    }
-    if all.len() > CONDITIONS {
-        return Err(format!("{} conditions are too many ({CONDITIONS} fit)", all.len()));
-    }
-    Ok(all)
-}
-
 impl Display for InjectRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
+        write!(f, "{} '{}'", self.origin, self.text)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cutap_wire::injected::comparison;
 
     fn rule(text: &str) -> InjectRule {
         InjectRule::parse(text).unwrap_or_else(|e| panic!("{e}"))
@@ -270,6 +275,14 @@ mod tests {
         assert_eq!(rule("cuLaunchKernel:set=gridDimX=1:chance=50%").set, Some(("gridDimX".into(), 1)));
         assert_eq!(rule("cuInit:signal=SIGSTOP").signal, libc::SIGSTOP as u32);
         assert_eq!(rule("cublasSgemm_v2:error=CUBLAS_STATUS_EXECUTION_FAILED").result, Some(13));
+        let slow = rule("cuMemcpyHtoD:delay_exit=10us+ByteCount/1GiB");
+        let delay = ByteDelay { parameter: "ByteCount".into(), bytes_a_second: 1 << 30, is_after: true };
+        assert_eq!((slow.delay_exit, slow.byte_delay), (10_000, Some(delay)));
+        assert_eq!(rule("ncclAllReduce:delay_enter=forever").delay_enter, FOR_EVER);
+        let site = rule("cudaMalloc[site=libapp.so+0x1f & size>4]:error=2");
+        assert_eq!((site.site, site.conditions.len()), (Some(("libapp.so".into(), 0x1f)), 1));
+        assert!(rule("cuLaunchKernel:error=719").is_fault && !rule("cuLaunchKernel:retval=719").is_fault);
+        assert_eq!(InjectRule::stop_at("cuMemAlloc[bytesize>1]").expect("a rule").signal, libc::SIGSTOP as u32);
         assert_eq!(rule("cuMemAlloc,cuMemFree:error=CUDA_ERROR_INVALID_VALUE").functions.len(), 2);
     }
 
@@ -286,6 +299,9 @@ mod tests {
             ("cudaMalloc:error", "needs a value"),
             ("cudaMalloc:after:delay_exit=1ms", "after belongs to error"),
             ("cudaMalloc[size>]:error=2", "is no condition"),
+            ("cudaMalloc[siz>1]:error=2", "did you mean size"),
+            ("cudaMalloc[site=0x12]:error=2", "is no call site"),
+            ("cuMemcpyHtoD:delay_exit=ByteCount/fast", "is no number of bytes a second"),
             ("cudaMalloc[size>1:error=2", "says not what to do"),
             ("cudaMalloc:signal=SIGNOTHING", "is no signal"),
             ("syscall:RM_ALLOC:error=EINVAL", "cutap syscall trace --fail"),

@@ -57,7 +57,7 @@ pub fn begin(environment: *const *const u8) {
         }
         real::find_next();
         exec::list::begin();
-        hook_libraries::library::load(&hook_libraries::host::HOST);
+        hook_libraries::library::load(&hook_libraries::own_host::OWN_HOST.host);
         notice::notice();
     }
 }

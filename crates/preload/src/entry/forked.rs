@@ -33,5 +33,6 @@ pub fn forget_parent() {
     instances::forked();
     capture_range::forked();
     hook_libraries::thread::forked();
+    hook_libraries::own_host::forked();
     extension::extension(|of| (of.forked)());
 }

@@ -208,6 +208,18 @@ pub unsafe fn turn(reported: *mut Reported) {
     r.chain.doing = Doing::Nothing;
 }
 
+/// Where a reported call returns to, while its callback runs; 0 if that is not known.
+///
+/// # Safety
+/// The assembler's frame.
+pub unsafe fn caller(reported: usize) -> usize {
+    // SAFETY: the caller's promise.
+    let r = unsafe { &*core::ptr::with_exposed_provenance::<Reported>(reported) };
+    let function = ALL.get(r.n as usize).and_then(|i| i.functions.get(r.id as usize));
+    let layout = function.and_then(|f| forced::find(f, r.registers.next).ok());
+    layout.and_then(|l| forced::caller(l, &r.registers)).map_or(0, |back| back.next)
+}
+
 /// The end of the callback: null to continue, or the registers with which to return to the function's caller.
 ///
 /// # Safety

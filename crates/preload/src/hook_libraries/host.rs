@@ -17,7 +17,7 @@ use cutap_hook::contract::{
 use cutap_wire::hooks::returns;
 use cutap_wire::record::note;
 
-pub static HOST: Host = Host {
+pub const HOST: Host = Host {
     version: VERSION,
     size: size_of::<Host>() as u32,
     add: library::add,

@@ -13,6 +13,7 @@
 //! * [`open`]: the runtime calls that are open on a thread.
 //! * `constructors`: whose constructors or destructors run just now.
 //! * [`host`]: what a hook may ask and do.
+//! * `own_host`: what the library behind `--inject` may ask beside that.
 //! * [`kernel`]: which kernel a launch launches.
 //! * [`callback`]: the same for what a runtime's callback reports; [`forced`] answers there.
 //! * [`last_error`]: cudaGetLastError after an answer.
@@ -31,6 +32,7 @@ pub mod last_error;
 pub mod library;
 pub mod open;
 pub mod open_call;
+pub mod own_host;
 pub mod parameters;
 pub mod thread;
 pub mod unknown;

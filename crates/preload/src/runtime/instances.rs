@@ -277,6 +277,11 @@ pub fn starting(caller: usize) -> bool {
     waiting.any(|i| i.contains_code(caller))
 }
 
+/// True for the code of a runtime, or of what it is linked into.
+pub fn is_around(address: usize) -> bool {
+    ALL.iter().take_while(|i| i.object.load(Acquire) != 0).any(|i| i.contains_code(address))
+}
+
 /// Hooks of the driver's functions ask whether a runtime is starting, which ends with the first call that it reports.
 fn asked_whether_it_starts() -> bool {
     hooks::any(cutap_hook::contract::DRIVER)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// ` [answered by libmine.so]`, ` [libmine.so: gridDimX=128]`, ` [libmine.so: result was 0]`,
-/// ` [libmine.so: wrote count]`.
+/// ` [libmine.so: wrote count]`, ` [rule 'cuInit:error=2']`.
 pub(crate) fn write_hooked(call: &Call, to: &mut String) {
     for hooked in call.hook_effects() {
         to.push_str(" [");
@@ -32,6 +32,9 @@ pub(crate) fn hooked_lines(call: &Call) -> Option<String> {
 
 fn write_one(call: &Call, HookEffect { hook, action: did }: &HookEffect, to: &mut String) {
     match *did {
+        HookAction::Rule => {
+            let _ = write!(to, "rule '{hook}'");
+        }
         HookAction::Answer => {
             let _ = write!(to, "answered by {hook}");
         }
@@ -56,6 +59,7 @@ fn write_one(call: &Call, HookEffect { hook, action: did }: &HookEffect, to: &mu
 pub(crate) fn hooked_json(exit: &Exit) -> Option<Vec<Value>> {
     let call = &exit.call;
     let one = |h: &HookEffect| match h.action {
+        HookAction::Rule => json!({"hook": "cutap-inject", "action": "rule", "rule": &*h.hook}),
         HookAction::Answer => json!({"hook": &*h.hook, "action": "answer"}),
         HookAction::Argument(n, value) => {
             let mut one = json!({"hook": &*h.hook, "action": "argument", "argument": parameter(call, n)});

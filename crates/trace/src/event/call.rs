@@ -218,7 +218,7 @@ pub(crate) type FurtherWord = (usize, usize, u64);
 /// Something that a hook did to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookEffect {
-    /// File name of the hook library.
+    /// File name of the hook library; of a rule of `--inject`, its text.
     pub hook: Arc<str>,
     /// What.
     pub action: HookAction,
@@ -227,6 +227,8 @@ pub struct HookEffect {
 /// What a hook did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookAction {
+    /// A rule of `--inject` acted. What it changed follows.
+    Rule,
     /// It answered, and the function was not called.
     Answer,
     /// It gave this parameter another value; of a large one, its first eight bytes.

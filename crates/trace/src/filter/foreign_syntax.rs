@@ -5,7 +5,7 @@ use super::condition::duration;
 
 /// Qualifiers of strace that choose no calls, and what does that here.
 const QUALIFIERS: [(&[&str], &str); 6] = [
-    (&["fault", "inject"], "a hook library changes results: cutap help hooks"),
+    (&["fault", "inject"], "trace, record and run change calls: cutap help inject"),
     (&["signal", "signals", "quiet", "silent"], "leave it out: cutap shows no signals, and -q silences its messages"),
     (&["abbrev", "verbose", "raw", "decode-fds"], "-v prints everything"),
     (&["read", "write", "kvm", "namespace"], "conditions on arguments are written cudaMemcpy*[count>=1MiB]"),
@@ -97,7 +97,7 @@ mod tests {
             ("status=failed", "write error, or -Z"),
             ("status=!successful", "-z"),
             ("pid=12", "write pid:12"),
-            ("inject=cudaMalloc:error=2", "cutap help hooks"),
+            ("inject=cudaMalloc:error=2", "cutap help inject"),
             ("duration>1ms", "write the duration alone: >1ms"),
             ("return=2", "write error, or !error"),
             ("time>=1ms", "write a duration alone, as >=1ms"),

@@ -126,6 +126,12 @@ pub fn apply_note<D>(open: &mut OpenCall<D>, code: u64, value: u64, process: &mu
     } else if code & 0xff == note::HOOK_ARGUMENT_WORD {
         let word = ((code >> 16 & 0xffff) as usize, (code >> 32) as usize, value);
         call.rare_mut().further_words.push(word);
+    } else if code & 0xff == note::HOOK_RULE {
+        if !process.names.rules.contains_key(&value) {
+            process.read_new_names();
+        }
+        let rule = process.names.rules.get(&value).cloned().unwrap_or_else(|| format!("rule {value}").into());
+        call.rare_mut().hook_effects.push(HookEffect { hook: rule, action: HookAction::Rule });
     } else if let Some(did) = HookAction::of_note(code, value) {
         let n = (code >> 8 & 0xff) as usize;
         if process.names.hooks.len() <= n {

@@ -68,6 +68,8 @@ pub struct Names {
     pub gaps: Vec<Diagnostic>,
     /// File names of hook libraries, by their numbers.
     pub hooks: Vec<Arc<str>>,
+    /// Texts of the rules of `--inject`, by their numbers.
+    pub rules: HashMap<u64, Arc<str>>,
     /// Version of the kernel driver.
     pub driver: Option<String>,
     /// Schemas of payloads of NVTX.
@@ -131,6 +133,9 @@ impl Names {
                     self.hooks.resize(n + 1, "?".into());
                 }
                 self.hooks[n] = text().into();
+            }
+            kind::RULE => {
+                self.rules.insert(name.a, text().into());
             }
             kind::PAYLOAD_ENTRY => self.payloads.entry(name),
             kind::PAYLOAD_ENUM => self.payloads.enumerator(name),

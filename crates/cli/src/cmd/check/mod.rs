@@ -10,10 +10,11 @@ mod steady;
 use crate::args::{DriverArgs, InputArgs, JsonArgs, StackArgs};
 use crate::embedded::LIBRARIES;
 use crate::stdout::written;
-use answer::{Answer, State};
+pub use answer::{Answer, State};
 use clap::builder::PossibleValuesParser;
 use cutap_collect::{Error, ExitKind, OWN_FAILURE, Result, TraceOptions, cannot, colour};
 use cutap_report::Explain;
+pub use output::junit as junit_of;
 use rule::{Rule, RuleKind};
 use std::ffi::OsString;
 use std::fs::File;
@@ -176,6 +177,6 @@ fn end_of_program(exit_kind: ExitKind) -> Result<Answer> {
 }
 
 fn write_junit(file: &Path, answers: &[Answer]) -> Result<()> {
-    std::fs::write(file, output::junit(answers))
+    std::fs::write(file, output::junit("cutap check", answers))
         .map_err(|e| cannot("write", file, &e, "give a file in a folder that exists"))
 }

@@ -61,13 +61,13 @@ fn of_command(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A JUnit file with a test for each rule.
-pub fn junit(answers: &[Answer]) -> String {
+/// A JUnit file with a test for each answer of this suite.
+pub fn junit(suite: &str, answers: &[Answer]) -> String {
     let of = |is_meant: fn(&State) -> bool| answers.iter().filter(|answer| is_meant(&answer.state)).count();
     let (failures, errors) = (of(|state| matches!(state, State::Violated(_))), of(|state| *state == State::NotKnown));
     let tests = answers.len();
     let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"cutap check\" tests=\"{tests}\" \
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{suite}\" tests=\"{tests}\" \
          failures=\"{failures}\" errors=\"{errors}\">\n"
     );
     for answer in answers {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_junit_file() {
-        let text = junit(&answers());
+        let text = junit("cutap check", &answers());
         assert!(text.contains("tests=\"3\" failures=\"1\" errors=\"1\""), "{text}");
         assert!(text.contains("<testcase classname=\"cutap\" name=\"a &lt;= 1\"/>"), "{text}");
         assert!(text.contains("<failure message=\"2 things were left\">one\n&amp; \u{fffd}two</failure>"), "{text}");

@@ -5,6 +5,7 @@ mod dump;
 mod gpu_time;
 mod list;
 mod per_process_control;
+mod rules;
 mod status;
 mod switch;
 mod target;
@@ -50,6 +51,12 @@ enum CtlCommand {
         #[arg(value_name = "on|off")]
         state: gpu_time::GpuTimeState,
     },
+    /// Put the rules of FILE in the place of those that hold, or end them all
+    Rules {
+        /// A file as of --rules, or off
+        #[arg(value_name = "FILE|off")]
+        rules: PathBuf,
+    },
     /// Say what is recorded, of which processes, and in which call each thread is
     Status,
     /// Write what a flight recorder holds now to a new file
@@ -68,6 +75,7 @@ impl CtlCommand {
             CtlCommand::Off => "off",
             CtlCommand::Filter { .. } => "filter FILTER",
             CtlCommand::GpuTime { .. } => "gpu-time on",
+            CtlCommand::Rules { .. } => "rules FILE",
             CtlCommand::Status => "status",
             CtlCommand::Dump { .. } => "dump",
         }
@@ -92,6 +100,7 @@ impl Ctl {
             Some(CtlCommand::GpuTime { state }) => {
                 return print(&gpu_time::switch(&Target::find(&process, self.all)?, &process, self.all, state)?);
             }
+            Some(CtlCommand::Rules { rules }) => return print(&rules::replace(&process, &rules)?),
             Some(CtlCommand::On) => Switch::On,
             Some(CtlCommand::Off) => Switch::Off,
             Some(CtlCommand::Filter { filter }) => Switch::Filter(filter),

@@ -191,3 +191,50 @@ fn two_at_once_and_a_killed_one() {
     let second = finish(&mut export(&tables, &[&other]));
     assert_eq!(second.status.success(), !has_manifest, "{second:?}");
 }
+
+/// The names of runs in a folder of tables, with their ranks.
+fn run_names(tables: &Path) -> Vec<String> {
+    let manifests = files(&tables.join("_runs"));
+    manifests.iter().map(|path| path.parent().unwrap().display().to_string()).collect()
+}
+
+#[test]
+fn numbers_of_files_are_ranks_where_they_ran_together() {
+    let folder = scratch("parquet-ranks");
+    let names = ["job.0.cutap", "job.1.cutap"].map(|name| folder.join(name));
+    // Each of the two programs ends when the other one has begun.
+    let wait = "\"$0\"; : > \"$1.begun\"; until [ -e \"$2.begun\" ]; do sleep 0.05; done; sleep 0.2";
+    let start = |of: usize| {
+        let mut record = Command::new(cutap());
+        record.arg("record").arg("-qo").arg(&names[of]).args(["--", "sh", "-c", wait]).arg(out().join("layers"));
+        record.args([&names[of], &names[1 - of]]).env("LD_LIBRARY_PATH", out()).stdout(Stdio::null());
+        record.spawn().unwrap()
+    };
+    for mut child in [start(0), start(1)] {
+        assert!(child.wait().unwrap().success());
+    }
+    let paths = names.each_ref().map(PathBuf::as_path);
+    let exported = |tables: &str, paths: &[&Path]| {
+        let tables = folder.join(tables);
+        let result = finish(&mut export(&tables, paths));
+        assert!(result.status.success(), "{result:?}");
+        run_names(&tables)
+    };
+    assert_eq!(exported("together", &paths), ["run=job/rank=0", "run=job/rank=1"]);
+    // One alone, a copy, and one that was made later are runs of their own.
+    assert_eq!(exported("alone", &paths[1..]), ["run=job.1/rank=0"]);
+    let copies = ["copy.0.cutap", "copy.1.cutap"].map(|name| folder.join(name));
+    copies.iter().for_each(|copy| drop(fs::copy(&names[0], copy).unwrap()));
+    assert_eq!(
+        exported("copies", &copies.each_ref().map(PathBuf::as_path)),
+        ["run=copy.0/rank=0", "run=copy.1/rank=0"]
+    );
+    record(&names[1]);
+    assert_eq!(exported("later", &paths), ["run=job.0/rank=0", "run=job.1/rank=0"]);
+    // What the launcher told comes first.
+    let mut ranked = Command::new(cutap());
+    ranked.arg("record").arg("-o").arg(&names[1]).arg("--").arg(out().join("layers"));
+    let variables = [("OMPI_COMM_WORLD_RANK", "7"), ("SLURM_PROCID", "3")];
+    assert!(finish(ranked.env("LD_LIBRARY_PATH", out()).envs(variables)).status.success());
+    assert_eq!(exported("told", &paths), ["run=job.0/rank=0", "run=job.1/rank=7"]);
+}

@@ -91,8 +91,7 @@ const ADVICE: &str = "give a directory that you may write";
 /// The names of runs in paths. Two runs with one name are refused before anything is written.
 fn names(paths: &[PathBuf]) -> Result<Vec<RunName>> {
     let mut names: Vec<RunName> = Vec::new();
-    for path in paths {
-        let rank = Runs::open(std::slice::from_ref(path))?.rank()?;
+    for (path, rank) in paths.iter().zip(Runs::ranks(paths)?) {
         let name = RunName { run: run_name(path, rank), rank: rank.unwrap_or(0) };
         if names.contains(&name) {
             return Err(Error::own(format!(

@@ -36,14 +36,19 @@ class Measured:
         begun = time.monotonic()
         with open(os.devnull, "w") as nothing:
             running = [subprocess.Popen(command, stdout=nothing, stderr=subprocess.PIPE) for command in commands]
-            said = [process.stderr.read() for process in running]
-            self.resident = max(os.wait4(process.pid, 0)[2].ru_maxrss for process in running) * 1024
+            self.resident = 0
+            for process in running:
+                said = process.stderr.read()
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                if process.returncode != 0:
+                    sys.exit(f"{' '.join(process.args)} failed: {process.returncode}: {said.decode(errors='replace')}")
+                self.resident = max(self.resident, used.ru_maxrss * 1024)
         self.wall = time.monotonic() - begun
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         if say:
             print(f"{say}: {self.wall:.1f} s, processor {self.processor:.1f} s", file=sys.stderr, flush=True)
-        self.said = said
 
 
 def size(path):
@@ -63,7 +68,7 @@ def duckdb(folder):
 
 def step(words, program, files, tables):
     """What reading these recordings takes: the name of a line, what was measured, and bytes."""
-    json, with_arguments, without = os.devnull, tables, tables + "-without"
+    with_arguments, without = tables, tables + "-without"
     for folder in (with_arguments, without):
         shutil.rmtree(folder, ignore_errors=True)
     cutap = words.cutap
@@ -71,7 +76,7 @@ def step(words, program, files, tables):
     for name, command, written in [
         ("report", [cutap, "report", *files], None),
         ("show", [cutap, "show", *files], None),
-        ("export --json", [cutap, "export", "--json", json, *files], None),
+        ("export --json", [cutap, "export", "--json", os.devnull, *files], None),
         ("export --parquet", [cutap, "export", "--parquet", with_arguments, *files], with_arguments),
         ("export --parquet --no-arguments", [cutap, "export", "--parquet", without, "--no-arguments", *files], without),
     ]:

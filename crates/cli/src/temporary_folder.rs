@@ -11,6 +11,9 @@ use std::thread;
 /// Signals that ask a program to end. One that is ignored stays so.
 const ENDING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
+/// Stands for a process id: a signal ends this program.
+const ENDED: i32 = -1;
+
 /// The folder. At most one is made in a process, before there is another thread.
 pub struct TemporaryFolder {
     path: PathBuf,
@@ -46,9 +49,17 @@ impl TemporaryFolder {
     /// # Errors
     /// It cannot be waited for.
     pub fn wait_for(&self, mut child: Child) -> io::Result<ExitStatus> {
-        self.reader.store(child.id() as i32, Ordering::Relaxed);
+        let is_ended = self.reader.swap(child.id() as i32, Ordering::AcqRel) == ENDED;
+        if is_ended {
+            child.kill()?;
+        }
         let status = child.wait();
-        self.reader.store(0, Ordering::Relaxed);
+        // A signal has ended the program: this one ends by the same, and says nothing more.
+        if self.reader.swap(0, Ordering::AcqRel) == ENDED || is_ended {
+            loop {
+                thread::park();
+            }
+        }
         status
     }
 }
@@ -83,7 +94,7 @@ fn wait(signals: &libc::sigset_t) -> libc::c_int {
 
 /// Removes the folder and ends this program as the signal would have.
 fn end_by(signal: libc::c_int, folder: &Path, reader: &AtomicI32) {
-    let pid = reader.load(Ordering::Relaxed);
+    let pid = reader.swap(ENDED, Ordering::AcqRel);
     if pid > 0 {
         // SAFETY: no memory is passed; the process is a child that was not waited for.
         unsafe { libc::kill(pid, signal) };

@@ -146,3 +146,21 @@ fn a_folder_of_tables_is_read_by_its_manifests() {
     let done = finish(&mut query(&folder, &["tables", "select 1"]));
     assert!(done.stderr.contains("tables has no run that is whole"), "{}", done.stderr);
 }
+
+#[test]
+fn no_room_for_the_tables_of_a_query() {
+    let folder = folder("query-room");
+    engine(&folder, 0);
+    let done = finish(query(&folder, &["select 1"]).env("TMPDIR", "/proc"));
+    assert_eq!((done.status.code(), done.stderr.lines().count()), (Some(125), 1), "{}", done.stderr);
+    assert!(done.stderr.contains("set TMPDIR to one that you may write"), "{}", done.stderr);
+    let whole = fs::read(folder.join("run.cutap")).unwrap();
+    fs::write(folder.join("cut.cutap"), &whole[..whole.len() / 2]).unwrap();
+    let done = finish(&mut query(&folder, &["cut.cutap", "select 1"]));
+    assert!(done.status.success(), "what could be read is asked: {done:?}");
+    assert!(done.stderr.contains("cut.cutap is cut off"), "{}", done.stderr);
+    fs::write(folder.join("none.cutap"), "text").unwrap();
+    let done = finish(&mut query(&folder, &["none.cutap", "select 1"]));
+    assert_eq!((done.status.code(), done.stderr.lines().count()), (Some(125), 1), "{}", done.stderr);
+    assert_eq!(temporary_folders(&folder), 0);
+}

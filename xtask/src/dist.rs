@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: the wheel of cutap, which `pip install` installs, and that of `cutap-query`, which puts it beside
-//! cutap. Python's own modules write them.
+//! `cargo xtask dist`: the wheel of cutap, which `pip install` installs, and the wheel of `cutap-query`. Python's own
+//! modules write them.
 
 use crate::build::{PROGRAM, cargo, output, release, run, target};
 use crate::engines::query_engine;
@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Builds the programs for release, and writes their wheels into `target/dist`. With `program`, that one alone is taken.
+/// Builds the programs for release, and writes their wheels into `target/dist`. With `program`, only the wheel of that
+/// one is written.
 pub(crate) fn dist(root: &Path, program: Option<&str>) -> Result<()> {
     if let Some(program) = program {
         return wheel(root, Path::new(program), "cutap");

@@ -1,5 +1,5 @@
 //! `test --large`: the questions of `cutap query --list` by its engine and by others, which are packages of PyPI. Spark
-//! needs Java too; the script says so where there is none.
+//! needs Java too; without it the script skips Spark and prints why.
 
 use crate::build::{cargo, release, run};
 use anyhow::Result;
@@ -10,7 +10,7 @@ use std::process::Command;
 /// The engines, and ranges for the recorded program. Spark comes as source, which is Java's classes and Python.
 const PACKAGES: [&str; 5] = ["duckdb", "polars", "pyarrow", "pyspark", "nvtx"];
 
-/// The release build of `cutap-query`, which has a target folder of its own.
+/// The release build of `cutap-query`, which has a separate target folder.
 pub(crate) fn query_engine(root: &Path) -> Result<PathBuf> {
     let engine = root.join("crates/query");
     run(cargo(&engine).args(["build", "--quiet", "--release", "--target-dir", "target"]))?;

@@ -227,7 +227,7 @@ fn numbers_of_files_are_ranks_where_they_ran_together() {
         run_names(&tables)
     };
     assert_eq!(exported("together", &paths), ["run=job/rank=0", "run=job/rank=1"]);
-    // One alone, a copy, and one that was made later are runs of their own.
+    // One alone, copies, and recordings that were made one after the other are separate runs.
     assert_eq!(exported("alone", &paths[1..]), ["run=job.1/rank=0"]);
     let copies = ["copy.0.cutap", "copy.1.cutap"].map(|name| folder.join(name));
     for copy in &copies {

@@ -66,8 +66,8 @@ fn export_run(
     all_ends.iter_mut().for_each(scan_executables);
     // Who reads the tables has not seen what this command says.
     let missing = run_ends.iter().filter_map(|of| missing_part(&of.path, &of.end));
-    let noted = missing.map(|(sentence, _)| rows.note(&sentence)).collect::<io::Result<()>>();
-    let written = written.and(noted).and_then(|()| rows.end_runs(&all_ends));
+    let notes_written = missing.map(|(sentence, _)| rows.add_note(&sentence)).collect::<io::Result<()>>();
+    let written = written.and(notes_written).and_then(|()| rows.end_runs(&all_ends));
     let (mut writer, calls) = rows.finish();
     if let Some(error) = writer.take_error() {
         return Err(refused(error));

@@ -1,5 +1,5 @@
-//! A serializer that writes JSON into a buffer. Most of a line of calls is keys and short texts: they are copied at once
-//! where nothing in them is escaped. What is rare is left to `serde_json`, so the text is the same.
+//! A serializer that writes JSON into a buffer. Most of a line of calls is keys and short texts: they are copied whole
+//! where nothing in them is escaped. Rare values are left to `serde_json`, so the text is the same.
 
 use serde::Serialize;
 use serde::ser::{self, Serializer};
@@ -17,20 +17,15 @@ fn is_plain(text: &[u8]) -> bool {
     const ONES: u64 = u64::MAX / 0xff;
     const HIGH: u64 = ONES * 0x80;
     let is_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    let bad = |word: [u8; 8]| {
-        let word = u64::from_le_bytes(word);
+    let mut words = text.chunks_exact(8);
+    let mut bad = 0;
+    for word in &mut words {
+        let word = word.try_into().map_or(0, u64::from_le_bytes);
         // A byte below 0x20 has the high bit in the difference and not in itself.
         let is_control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        is_control | is_zero(word ^ (ONES * u64::from(b'"'))) | is_zero(word ^ (ONES * u64::from(b'\\')))
-    };
-    let (words, rest) = text.as_chunks::<8>();
-    let all = words.iter().fold(0, |all, word| all | bad(*word));
-    // The last word has some bytes of the one before, or spaces.
-    let last = match text.last_chunk::<8>() {
-        Some(last) => *last,
-        None => std::array::from_fn(|n| rest.get(n).copied().unwrap_or(b' ')),
-    };
-    all | bad(last) == 0
+        bad |= is_control | is_zero(word ^ (ONES * u64::from(b'"'))) | is_zero(word ^ (ONES * u64::from(b'\\')));
+    }
+    bad == 0 && words.remainder().iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\')
 }
 
 impl<'a> JsonLine<'a> {

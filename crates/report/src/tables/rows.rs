@@ -103,7 +103,7 @@ impl<S: TableSink> TableRows<S> {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn note(&mut self, text: &str) -> io::Result<()> {
+    pub fn add_note(&mut self, text: &str) -> io::Result<()> {
         self.row::<Notes>(&text, order(0))
     }
 

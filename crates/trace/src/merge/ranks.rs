@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn ranks(paths: &[PathBuf], opened: &[RunReader]) -> Vec<Option<u32>> {
     let named = |(path, run): (&PathBuf, &RunReader)| run.rank().or_else(|| rank_of(path));
     let mut ranks: Vec<Option<u32>> = paths.iter().zip(opened).map(named).collect();
-    let mut sets: BTreeMap<(Option<&Path>, &str), Vec<(u32, usize)>> = BTreeMap::new();
+    let mut sets: BTreeMap<(Option<&Path>, &str), Vec<NumberedRun>> = BTreeMap::new();
     for (n, path) in paths.iter().enumerate().filter(|(n, _)| ranks[*n].is_none()) {
         if let Some((before, number)) = numbered(path) {
             sets.entry((path.parent(), before)).or_default().push((number, n));
@@ -33,6 +33,9 @@ pub(super) fn rank_of(path: &Path) -> Option<u32> {
     let is_rank = before == "run." || before.trim_end_matches(SEPARATORS).ends_with("rank");
     digits.parse().ok().filter(|_| is_rank)
 }
+
+/// The number in the name, and the place among all runs.
+type NumberedRun = (u32, usize);
 
 const SEPARATORS: [char; 3] = ['.', '-', '_'];
 

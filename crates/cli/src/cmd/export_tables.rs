@@ -8,7 +8,6 @@ use cutap_collect::{Error, Result, cannot, file_size, print_notice, scan_executa
 use cutap_report::{Output, TableRows, end_notes};
 use cutap_tables::{RunName, TablesError, TablesFolder, TablesWriter};
 use cutap_trace::{End, Filter, ReaderOptions, Runs, printable};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// What tables have, and what is said of them.
@@ -65,8 +64,8 @@ fn export_run(
     let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
     all_ends.iter_mut().for_each(scan_executables);
     // Who reads the tables has not seen what this command says.
-    let missing = run_ends.iter().filter_map(|of| missing_part(&of.path, &of.end));
-    let notes_written = missing.map(|(sentence, _)| rows.add_note(&sentence)).collect::<io::Result<()>>();
+    let mut missing = run_ends.iter().filter_map(|of| missing_part(&of.path, &of.end));
+    let notes_written = missing.try_for_each(|(sentence, _)| rows.add_note(&sentence));
     let written = written.and(notes_written).and_then(|()| rows.end_runs(&all_ends));
     let (mut writer, calls) = rows.finish();
     if let Some(error) = writer.take_error() {

@@ -13,7 +13,10 @@ parts=" ${*:-ways contexts torch cost loop} "
 mkdir -p "$out" && cd "$out" || exit 2
 failed=0
 python=$(command -v python3)
-say() { echo "$1 $2: $3"; [[ $1 = FAIL ]] && failed=1; }
+say() {
+  echo "$1 $2: $3"
+  if [[ $1 = FAIL ]]; then failed=1; fi
+}
 nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv,noheader
 
 gcc -w -O1 -std=gnu17 -o driver_paths "$here/../programs/limit/driver_paths.c" -ldl || exit 2

@@ -1,8 +1,8 @@
-"""The worked questions of `cutap query --list`, asked of cutap query, DuckDB and Polars: the answers are equal, and
-equal to the numbers of `cutap report` where it has them.
+"""The worked questions of `cutap query --list`, asked of cutap query, DuckDB, Polars, pyarrow and Spark: the answers are
+equal, and equal to the numbers of `cutap report` where it has them.
 
 usage: engines.py CUTAP FOLDER RUN...
-FOLDER gets the tables. `cargo xtask test --large` starts this with recordings of the simulated driver.
+FOLDER gets the tables. `cargo xtask test --large` starts this with recordings of `steps.py` on the simulated driver.
 """
 
 import csv
@@ -10,10 +10,13 @@ import io
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import duckdb
 import polars
+import spark
+import with_pyarrow
 
 # What Polars' SQL lacks, by the words in a query.
 POLARS_LACKS = ("over (", "steps", "gaps")
@@ -47,24 +50,25 @@ def of_cutap(cutap, folder, sql):
     return rounded(tuple(json.loads(line).values()) for line in lines)
 
 
+def table_names(folder):
+    return sorted(path.name for path in Path(folder).iterdir() if not path.name.startswith("_"))
+
+
 def in_duckdb(folder, views):
     connection = duckdb.connect()
-    for table in sorted(path.name for path in Path(folder).iterdir() if not path.name.startswith("_")):
+    for table in table_names(folder):
         files = f"{folder}/{table}/*/*/*.parquet"
         connection.sql(f"create view {table} as select * from read_parquet('{files}', hive_partitioning = true)")
     for view in views:
-        try:
-            connection.sql(view)
-        except duckdb.CatalogException:
-            # The view reads the GPU's work, and no run has any.
-            pass
+        connection.sql(view)
     return connection
 
 
 def in_polars(folder):
     context = polars.SQLContext()
-    for table in (path for path in Path(folder).iterdir() if not path.name.startswith("_")):
-        context.register(table.name, polars.scan_parquet(f"{table}/**/*.parquet", hive_partitioning=True))
+    for table in table_names(folder):
+        files = f"{folder}/{table}/**/*.parquet"
+        context.register(table, polars.scan_parquet(files, hive_partitioning=True))
     return context
 
 
@@ -82,23 +86,43 @@ def compare_with_report(cutap, folder, runs):
     return len(report)
 
 
+def compare_with_spark(folder, views, questions, expected):
+    """Says why, where there is no Spark."""
+    why = spark.missing()
+    if why:
+        print(f"skipped: Spark is not asked, because {why}")
+        return
+    with tempfile.TemporaryDirectory() as logs, spark.Cluster(logs) as cluster:
+        answers, executors = spark.answers(cluster, folder, table_names(folder), views, questions)
+    for (text, _), answer, rows in zip(questions, answers, expected):
+        assert rounded(answer) == rows, f"Spark: {text}\n{rounded(answer)}\n{rows}"
+    assert executors == 2, f"{executors} executors answered, not those of both workers"
+    print(f"{len(questions)} of the questions by Spark too, on {executors} executors of a standalone cluster")
+
+
 def main():
-    cutap, folder, runs = sys.argv[1], sys.argv[2], sys.argv[3:]
+    cutap, folder, runs = sys.argv[1], str(Path(sys.argv[2]).absolute()), sys.argv[3:]
     subprocess.run([cutap, "export", "--parquet", folder, *runs], check=True, capture_output=True)
     views, questions = listed(cutap)
-    assert len(questions) == 10, questions
+    assert len(questions) == len(with_pyarrow.QUESTIONS) == 10, questions
     duck, polar = in_duckdb(folder, views), in_polars(folder)
-    asked_of_polars = 0
-    for text, sql in questions:
+    asked_of_polars, answers = 0, []
+    for (text, sql), by_pyarrow in zip(questions, with_pyarrow.QUESTIONS):
         expected = of_cutap(cutap, folder, sql)
-        if not ("gaps" in sql and "gpu" not in [path.name for path in Path(folder).iterdir()]):
-            assert rounded(duck.sql(sql).fetchall()) == expected, f"DuckDB: {text}"
+        assert expected, f"no recording has an answer: {text}"
+        answers.append(expected)
+        of_duckdb = rounded(duck.sql(sql).fetchall())
+        assert of_duckdb == expected, f"DuckDB: {text}\n{of_duckdb}\n{expected}"
         if not any(word in sql for word in POLARS_LACKS):
-            assert rounded(polar.execute(sql, eager=True).rows()) == expected, f"Polars: {text}"
+            of_polars = rounded(polar.execute(sql, eager=True).rows())
+            assert of_polars == expected, f"Polars: {text}\n{of_polars}\n{expected}"
             asked_of_polars += 1
+        of_pyarrow = rounded(by_pyarrow(folder))
+        assert of_pyarrow == expected, f"pyarrow: {text}\n{of_pyarrow}\n{expected}"
         print(f"{len(expected):4} rows  {text}")
-    functions = compare_with_report(cutap, folder, runs)
-    print(f"{asked_of_polars} of the questions by Polars too; {functions} functions as cutap report has them")
+    print(f"all of the questions by DuckDB and pyarrow too, {asked_of_polars} of them by Polars")
+    compare_with_spark(folder, views, questions, answers)
+    print(f"{compare_with_report(cutap, folder, runs)} functions as cutap report has them")
 
 
 main()

@@ -1,23 +1,27 @@
-//! `cargo xtask dist`: the wheel of cutap, which `pip install` installs. Python's own modules write it.
+//! `cargo xtask dist`: the wheel of cutap, which `pip install` installs, and the wheel of `cutap-query`. Python's own
+//! modules write them.
 
 use crate::build::{PROGRAM, cargo, output, release, run, target};
+use crate::engines::query_engine;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Builds the program for release, and writes its wheel into `target/dist`. With `program`, that one is taken.
+/// Builds the programs for release, and writes their wheels into `target/dist`. With `program`, only the wheel of that
+/// one is written.
 pub(crate) fn dist(root: &Path, program: Option<&str>) -> Result<()> {
-    let built = release(root).join("cutap");
-    let program = match program {
-        Some(program) => Path::new(program),
-        None => {
-            run(cargo(root).args(PROGRAM).arg("--release"))?;
-            &built
-        }
-    };
+    if let Some(program) = program {
+        return wheel(root, Path::new(program), "cutap");
+    }
+    run(cargo(root).args(PROGRAM).arg("--release"))?;
+    wheel(root, &release(root).join("cutap"), "cutap")?;
+    wheel(root, &query_engine(root)?, "cutap-query")
+}
+
+fn wheel(root: &Path, program: &Path, name: &str) -> Result<()> {
     let mut python = Command::new("python3");
     python.arg(root.join("xtask/wheel/build.py")).arg(program).arg(env!("CARGO_PKG_VERSION"));
-    let wheel = output(python.arg(target(root).join("dist"))).context("the wheel was not written")?;
+    let wheel = output(python.arg(target(root).join("dist")).arg(name)).context("the wheel was not written")?;
     println!("{wheel}");
     Ok(())
 }

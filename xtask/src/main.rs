@@ -21,7 +21,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench reading RECORDING   report, show and export on 100 million calls made of it: benches/reading.py
   bench overhead     what a call costs, plain and under cutap, CUPTI, nsys: benches/overhead.py
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
-  dist [PROGRAM]     the wheel of cutap in target/dist, of a release build or of this program
+  dist [PROGRAM]     wheels of cutap and cutap-query in target/dist, of release builds; or of this program alone
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
   page               join crates/view/page into the template of cutap view; codegen does it too

@@ -64,21 +64,33 @@ fn has_its_end(path: &Path) -> bool {
 /// Fails, with what is missing, if a recording or a run directory could not be read whole.
 /// One that is being written is none.
 pub fn whole(path: &Path, end: &End) -> Result<()> {
+    match missing_part(path, end) {
+        None => Ok(()),
+        Some((sentence, true)) => {
+            print_notice(&sentence);
+            Ok(())
+        }
+        Some((sentence, false)) => Err(Error::own(sentence)),
+    }
+}
+
+/// What is missing of a recording or a run directory, and whether that is because it is being written.
+pub fn missing_part(path: &Path, end: &End) -> Option<(String, bool)> {
     let (display_path, recording, damage) = (path.display(), end.recording.clone(), end.damage());
     let Some(RecordingCoverage { cut, damaged, completed, holes, read_before, unread }) = recording else {
         // What the look cannot open is not said to be damaged.
         if let Some(short) = &end.missing.unopened {
-            return Err(Error::own(format!("{display_path} was not read whole: {short}; mend that and try it again")));
+            return Some((format!("{display_path} was not read whole: {short}; mend that and try it again"), false));
         }
         let unread = FolderScan::at(path).unread().filter(|_| path.is_dir());
         let unread = unread.map(|files| format!("what could not be read is {files}"));
         let damaged = (damage.parts > 0).then(|| format!("{}{}", damaged_parts(damage.parts), damage.lost));
         let lacks: Vec<String> = damaged.into_iter().chain(unread).collect();
         if lacks.is_empty() {
-            return Ok(());
+            return None;
         }
         let lacks = lacks.join("; ");
-        return Err(Error::own(format!("{display_path} is damaged, and all else in it was read: {lacks}")));
+        return Some((format!("{display_path} is damaged, and all else in it was read: {lacks}"), false));
     };
     let blocks = if damaged == 1 { "1 block".to_owned() } else { format!("{damaged} blocks") };
     let unended = matches!(cut.why, Why::Open | Why::CutOff);
@@ -112,10 +124,9 @@ pub fn whole(path: &Path, end: &End) -> Result<()> {
         _ if !lacks.is_empty() && (open || cut.why == Why::Ended) => {
             format!("{display_path} is not all there was: {}", lacks.join("; "))
         }
-        Why::Ended => return Ok(()),
+        Why::Ended => return None,
         _ if in_writing => {
-            print_notice(&format!("{display_path} is being written: what stood there by now was read"));
-            return Ok(());
+            return Some((format!("{display_path} is being written: what stood there by now was read"), true));
         }
         Why::Open => without_end(path, cut.at),
         _ if damaged > 0 => {
@@ -127,5 +138,5 @@ pub fn whole(path: &Path, end: &End) -> Result<()> {
         }
         Why::CutOff => format!("{display_path} is cut off; what stands before byte {} was read", cut.at),
     };
-    Err(Error::own(sentence))
+    Some((sentence, false))
 }

@@ -25,6 +25,7 @@ mod run_filter;
 mod shorthand;
 mod stdout;
 mod strace_args;
+mod temporary_folder;
 mod text_args;
 mod topics;
 mod unknown_flag;

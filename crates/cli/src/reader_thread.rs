@@ -5,7 +5,7 @@ use cutap_report::Output;
 use cutap_trace::{Error, Event, FinishedRun, ReaderOptions, Runs};
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread;
 
 /// Events that are handed over together.
@@ -22,9 +22,12 @@ pub fn write_all(
 ) -> Result<(Vec<FinishedRun>, io::Result<()>), Error> {
     thread::scope(|scope| {
         let (sender, events) = sync_channel::<Vec<Event>>(WAITING);
+        // Events go back to the thread that made them: memory of another thread is freed slowly.
+        let (give_back, written) = channel::<Vec<Event>>();
         let writer = scope.spawn(move || -> io::Result<()> {
             for together in events {
-                together.into_iter().try_for_each(|event| output.event(&event))?;
+                together.iter().try_for_each(|event| output.event(event))?;
+                let _ = give_back.send(together);
             }
             Ok(())
         });
@@ -34,7 +37,7 @@ pub fn write_all(
             if together.len() < TOGETHER {
                 return ControlFlow::Continue(());
             }
-            let full = std::mem::replace(&mut together, Vec::with_capacity(TOGETHER));
+            let full = std::mem::replace(&mut together, emptied(&written));
             // The writer has gone when it could write no more.
             if sender.send(full).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
@@ -43,4 +46,15 @@ pub fn write_all(
         let written = writer.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
         read.map(|run_ends| (run_ends, written))
     })
+}
+
+/// Room for events: where all were written, the memory of those.
+fn emptied(written: &Receiver<Vec<Event>>) -> Vec<Event> {
+    let mut room = Vec::new();
+    for mut together in written.try_iter() {
+        together.clear();
+        room = together;
+    }
+    room.reserve(TOGETHER);
+    room
 }

@@ -8,7 +8,7 @@ use parquet::data_type::ByteArray;
 const ARGUMENT_BYTES: usize = 32;
 
 /// Different texts of a row group, each once. Number 0 stands for none.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Texts {
     numbers: HashMap<Box<str>, u32>,
     texts: Vec<ByteArray>,
@@ -24,6 +24,14 @@ const RECENT: usize = 1024;
 impl Texts {
     pub fn new() -> Texts {
         Texts { numbers: HashMap::new(), texts: vec![ByteArray::from("")], bytes: 0, recent: vec![(0, 0); RECENT] }
+    }
+
+    /// Forgets all texts, and has room for as many.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.texts.truncate(1);
+        self.bytes = 0;
+        self.recent.fill((0, 0));
     }
 
     fn number(&mut self, text: &str) -> u32 {
@@ -86,6 +94,16 @@ pub(crate) struct ArgumentColumn {
 }
 
 impl ArgumentColumn {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.names.clear();
+        self.types.clear();
+        self.ints.clear();
+        self.floats.clear();
+        self.texts.clear();
+        self.has.clear();
+    }
+
     fn push(&mut self, arguments: &[ArgumentCell<'_>], texts: &mut Texts) {
         self.rows.push(Some((self.names.len() as u32, arguments.len() as u32)));
         texts.bytes += arguments.len() * ARGUMENT_BYTES;
@@ -121,6 +139,19 @@ impl ColumnBuffer {
             FieldType::Boolean => ColumnBuffer::Booleans(Vec::new()),
             FieldType::Text => ColumnBuffer::Texts(Vec::new()),
             FieldType::Arguments => ColumnBuffer::Arguments(ArgumentColumn::default()),
+        }
+    }
+
+    /// Forgets all values, and has room for as many.
+    pub fn clear(&mut self) {
+        match self {
+            ColumnBuffer::Integers(values, known) => {
+                values.clear();
+                known.clear();
+            }
+            ColumnBuffer::Booleans(values) => values.clear(),
+            ColumnBuffer::Texts(values) => values.clear(),
+            ColumnBuffer::Arguments(column) => column.clear(),
         }
     }
 

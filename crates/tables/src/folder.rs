@@ -43,11 +43,13 @@ impl Display for RunName {
 }
 
 impl RunName {
-    /// `run=NAME/rank=N`. What is no letter, digit, `.`, `-` or `_` of ASCII is `%XX`, which engines read.
+    /// `run=NAME/rank=N`. What is no letter, digit, `.`, `-` or `_` of ASCII is `%XX`, which engines read. So is the
+    /// beginning of the name that stands for none.
     pub(crate) fn path(&self) -> String {
-        let mut name = String::new();
+        let (mut name, is_none) = (String::new(), self.run == "__HIVE_DEFAULT_PARTITION__");
         for byte in self.run.bytes() {
             let next = match byte {
+                b'_' if is_none && name.is_empty() => "%5F".to_owned(),
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
                 byte => format!("%{byte:02X}"),
             };

@@ -54,8 +54,8 @@ impl TableFile {
         if group.order.len() < ROWS && group.texts.bytes() < TEXT_BYTES {
             return Ok(());
         }
-        let full = std::mem::replace(&mut self.group, RowGroup::new(&self.schema));
-        self.writer.write_beside(full)
+        self.group = self.writer.write_beside(std::mem::take(&mut self.group), &self.schema)?;
+        Ok(())
     }
 
     /// Writes what waits and the end of the file, which is on the disk then: its path, rows and bytes.
@@ -78,6 +78,13 @@ fn properties(schema: &TableSchema) -> Result<WriterProperties> {
         .set_created_by(concat!("cutap ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(vec![KeyValue::new("cutap.schema".to_owned(), SCHEMA_VERSION.to_string())]));
     for field in &schema.fields {
+        if field.field_type == FieldType::Arguments {
+            // The least and the greatest of all arguments help no reader to leave out rows.
+            for leaf in ["name", "type", "int", "float", "text"] {
+                let path = ColumnPath::new([field.name, "list", "element", leaf].map(str::to_owned).to_vec());
+                properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+            }
+        }
         if matches!(field.field_type, FieldType::Number | FieldType::Measure | FieldType::Timestamp) {
             let path = ColumnPath::from(field.name);
             properties = properties

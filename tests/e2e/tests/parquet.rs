@@ -146,8 +146,14 @@ fn cut_damaged_and_without_calls() {
         let result = finish(&mut export(&tables, &[&folder.join(name).with_extension("cutap")]));
         assert_eq!(result.status.code(), Some(125), "{name}: {}", result.stderr);
         // What could be read is there, and its notes say what is missing.
-        assert!(rows(&manifest(&tables, name, 0), "calls").is_some());
+        let manifest = manifest(&tables, name, 0);
+        assert!(rows(&manifest, "calls").is_some() && rows(&manifest, "notes") > Some(0), "{manifest}");
     }
+    let whole = folder.join("whole.cutap");
+    fs::copy(&file, &whole).unwrap();
+    assert!(finish(&mut export(&tables, &[&whole])).status.success());
+    let (whole, cut) = (manifest(&tables, "whole", 0), manifest(&tables, "cut", 0));
+    assert!(rows(&whole, "notes") < rows(&cut, "notes") && rows(&whole, "calls") > rows(&cut, "calls"), "{cut}");
     let empty = folder.join("empty.cutap");
     finish(Command::new(cutap()).arg("record").arg("-o").arg(&empty).args(["--", "true"]));
     let result = finish(&mut export(&tables, &[&empty]));
@@ -190,4 +196,107 @@ fn two_at_once_and_a_killed_one() {
     let has_manifest = tables.join("_runs/run=other/rank=0/manifest.json").exists();
     let second = finish(&mut export(&tables, &[&other]));
     assert_eq!(second.status.success(), !has_manifest, "{second:?}");
+}
+
+/// The names of runs in a folder of tables, with their ranks.
+fn run_names(tables: &Path) -> Vec<String> {
+    let manifests = files(&tables.join("_runs"));
+    manifests.iter().map(|path| path.parent().unwrap().display().to_string()).collect()
+}
+
+#[test]
+fn numbers_of_files_are_ranks_where_they_ran_together() {
+    let folder = scratch("parquet-ranks");
+    let names = ["job.0.cutap", "job.1.cutap"].map(|name| folder.join(name));
+    // Each of the two programs ends when the other one has begun.
+    let wait = "\"$0\"; : > \"$1.begun\"; until [ -e \"$2.begun\" ]; do sleep 0.05; done; sleep 0.2";
+    let start = |of: usize| {
+        let mut record = Command::new(cutap());
+        record.arg("record").arg("-qo").arg(&names[of]).args(["--", "sh", "-c", wait]).arg(out().join("layers"));
+        record.args([&names[of], &names[1 - of]]).env("LD_LIBRARY_PATH", out()).stdout(Stdio::null());
+        record.spawn().unwrap()
+    };
+    for mut child in [start(0), start(1)] {
+        assert!(child.wait().unwrap().success());
+    }
+    let paths = names.each_ref().map(PathBuf::as_path);
+    let exported = |tables: &str, paths: &[&Path]| {
+        let tables = folder.join(tables);
+        let result = finish(&mut export(&tables, paths));
+        assert!(result.status.success(), "{result:?}");
+        run_names(&tables)
+    };
+    assert_eq!(exported("together", &paths), ["run=job/rank=0", "run=job/rank=1"]);
+    // One alone, copies, and recordings that were made one after the other are separate runs.
+    assert_eq!(exported("alone", &paths[1..]), ["run=job.1/rank=0"]);
+    let copies = ["copy.0.cutap", "copy.1.cutap"].map(|name| folder.join(name));
+    for copy in &copies {
+        fs::copy(&names[0], copy).unwrap();
+    }
+    assert_eq!(
+        exported("copies", &copies.each_ref().map(PathBuf::as_path)),
+        ["run=copy.0/rank=0", "run=copy.1/rank=0"]
+    );
+    record(&names[1]);
+    assert_eq!(exported("later", &paths), ["run=job.0/rank=0", "run=job.1/rank=0"]);
+    // What the launcher told comes first.
+    let mut ranked = Command::new(cutap());
+    ranked.arg("record").arg("-o").arg(&names[1]).arg("--").arg(out().join("layers"));
+    let variables = [("OMPI_COMM_WORLD_RANK", "7"), ("SLURM_PROCID", "3")];
+    assert!(finish(ranked.env("LD_LIBRARY_PATH", out()).envs(variables)).status.success());
+    assert_eq!(exported("told", &paths), ["run=job.0/rank=0", "run=job.1/rank=7"]);
+}
+
+#[test]
+fn a_recording_that_is_being_written() {
+    let folder = scratch("parquet-live");
+    let (file, tables, done) = (folder.join("live.cutap"), folder.join("tables"), folder.join("done"));
+    let mut record = Command::new(cutap());
+    let wait = "\"$0\"; : > \"$1.begun\"; until [ -e \"$1\" ]; do sleep 0.05; done";
+    record.arg("record").arg("-qo").arg(&file).args(["--", "sh", "-c", wait]).arg(out().join("layers")).arg(&done);
+    let mut child = record.env("LD_LIBRARY_PATH", out()).stdout(Stdio::null()).spawn().unwrap();
+    let ready = || done.with_extension("begun").exists() && fs::metadata(&file).is_ok_and(|data| data.len() > 1000);
+    while !ready() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let result = finish(&mut export(&tables, &[&file]));
+    fs::write(&done, "").unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(result.status.success(), "{result:?}");
+    assert!(result.stderr.contains("live.cutap is being written"), "{}", result.stderr);
+    let of_live = manifest(&tables, "live", 0);
+    let ended = folder.join("ended.cutap");
+    fs::rename(&file, &ended).unwrap();
+    assert!(finish(&mut export(&tables, &[&ended])).status.success());
+    let of_ended = manifest(&tables, "ended", 0);
+    assert!(rows(&of_live, "notes") > rows(&of_ended, "notes"), "the notes say it too: {of_live} {of_ended}");
+}
+
+#[test]
+fn hostile_names() {
+    let folder = scratch("parquet-names");
+    let file = folder.join("run.cutap");
+    record(&file);
+    let long = format!("{}.cutap", "\u{e9}".repeat(120));
+    let names =
+        [".cutap", "__HIVE_DEFAULT_PARTITION__.cutap", "..cutap", "x'; drop table y; --\n\u{1b}[31m.cutap", &long];
+    let copies = names.map(|name| folder.join(name));
+    for copy in &copies {
+        fs::copy(&file, copy).unwrap();
+    }
+    let tables = folder.join("it's \u{1b}[31m");
+    let result = finish(&mut export(&tables, &copies.each_ref().map(PathBuf::as_path)));
+    assert!(result.status.success(), "{result:?}");
+    assert!(!result.stderr.contains('\u{1b}') && result.stderr.contains("from '"), "{}", result.stderr);
+    assert!(result.stderr.contains("it''s \\u{1b}[31m/calls/"), "SQL has quotes twice: {}", result.stderr);
+    let mut runs = run_names(&tables);
+    let long = runs.iter().position(|name| name.starts_with("run=%C3%A9%C3%A9")).unwrap();
+    assert!(runs.remove(long).len() < 255);
+    let expected = [
+        "run=%5F_HIVE_DEFAULT_PARTITION__/rank=0",
+        "run=./rank=0",
+        "run=cutap/rank=0",
+        "run=x%27%3B%20drop%20table%20y%3B%20--%0A%1B%5B31m/rank=0",
+    ];
+    assert_eq!(runs, expected);
 }

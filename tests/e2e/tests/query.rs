@@ -5,6 +5,7 @@ use cutap_e2e::{Scratch, cutap, finish, out, scratch};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -27,8 +28,13 @@ fn query(folder: &Path, words: &[&str]) -> Command {
 
 /// An engine that keeps the request, lists the files of calls, and ends with this status.
 fn engine(folder: &Path, code: i32) {
+    engine_that(folder, &format!("ls cutap-query-*/calls/*/* >&2\nexit {code}"));
+}
+
+/// An engine that keeps the request, and then does this.
+fn engine_that(folder: &Path, lines: &str) {
     let path = folder.join("cutap-query");
-    fs::write(&path, format!("#!/bin/sh\ncat > request.json\nls cutap-query-*/calls/*/* >&2\nexit {code}\n")).unwrap();
+    fs::write(&path, format!("#!/bin/sh\ncat > request.json\n{lines}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -73,8 +79,44 @@ fn a_recording_becomes_tables_for_one_query() {
     assert!(calls["columns"].as_array().unwrap().iter().any(|column| column["name"] == "host"));
     // What was not recorded is a table without files.
     assert_eq!(tables.iter().find(|table| table["name"] == "gpu").unwrap()["files"], Value::Array(Vec::new()));
-    let rest = fs::read_dir(&*folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert_eq!(rest.filter(|name| name.starts_with("cutap-query-")).count(), 0, "the tables are removed");
+    assert_eq!(temporary_folders(&folder), 0, "the tables are removed");
+}
+
+fn temporary_folders(folder: &Path) -> usize {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("cutap-query-")).count()
+}
+
+#[test]
+fn a_signal_leaves_no_tables_and_no_engine() {
+    let folder = folder("query-signal");
+    engine_that(&folder, "echo $$ > pid.new; mv pid.new pid; exec sleep 600");
+    for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
+        let mut child = query(&folder, &["select 1"]).spawn().unwrap();
+        let pid = loop {
+            if let Ok(text) = fs::read_to_string(folder.join("pid")) {
+                break text.trim().to_owned();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        assert_eq!(temporary_folders(&folder), 1);
+        // cutap alone gets it, and not the engine.
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().signal(), Some(number));
+        assert_eq!(temporary_folders(&folder), 0, "{signal}");
+        // Its parent is gone; who reaps it may need a moment.
+        let is_running = || {
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            status.contains("sleep") && !status.contains("State:\tZ")
+        };
+        for _ in 0..100 {
+            if is_running() {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+        assert!(!is_running(), "{signal}: the engine still runs");
+        fs::remove_file(folder.join("pid")).unwrap();
+    }
 }
 
 #[test]
@@ -103,4 +145,22 @@ fn a_folder_of_tables_is_read_by_its_manifests() {
     fs::remove_file(&manifest).unwrap();
     let done = finish(&mut query(&folder, &["tables", "select 1"]));
     assert!(done.stderr.contains("tables has no run that is whole"), "{}", done.stderr);
+}
+
+#[test]
+fn no_room_for_the_tables_of_a_query() {
+    let folder = folder("query-room");
+    engine(&folder, 0);
+    let done = finish(query(&folder, &["select 1"]).env("TMPDIR", "/proc"));
+    assert_eq!((done.status.code(), done.stderr.lines().count()), (Some(125), 1), "{}", done.stderr);
+    assert!(done.stderr.contains("set TMPDIR to one that you may write"), "{}", done.stderr);
+    let whole = fs::read(folder.join("run.cutap")).unwrap();
+    fs::write(folder.join("cut.cutap"), &whole[..whole.len() / 2]).unwrap();
+    let done = finish(&mut query(&folder, &["cut.cutap", "select 1"]));
+    assert!(done.status.success(), "what could be read is asked: {done:?}");
+    assert!(done.stderr.contains("cut.cutap is cut off"), "{}", done.stderr);
+    fs::write(folder.join("none.cutap"), "text").unwrap();
+    let done = finish(&mut query(&folder, &["none.cutap", "select 1"]));
+    assert_eq!((done.status.code(), done.stderr.lines().count()), (Some(125), 1), "{}", done.stderr);
+    assert_eq!(temporary_folders(&folder), 0);
 }

@@ -52,3 +52,6 @@ print(json.dumps({
     "peak": torch.cuda.max_memory_allocated(), "live": torch.cuda.memory_allocated(),
     "reserved": torch.cuda.memory_reserved(), "lines": lines,
 }))
+# The interpreter's end would free the tensors, and what lives at the end is compared.
+sys.stdout.flush()
+os._exit(0)

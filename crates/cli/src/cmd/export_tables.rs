@@ -1,5 +1,6 @@
 //! `cutap export --parquet DIR`: the tables of each run, one run after the other.
 
+use crate::input::missing_part;
 use crate::inputs::{all_whole, inside, say_counted, say_filter_of_run};
 use crate::progress::Progress;
 use crate::reader_thread::write_all;
@@ -63,7 +64,10 @@ fn export_run(
     let (run_ends, written) = write_all(&runs, &reading, &mut rows)?;
     let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
     all_ends.iter_mut().for_each(scan_executables);
-    let written = written.and_then(|()| rows.end_runs(&all_ends));
+    // Who reads the tables has not seen what this command says.
+    let mut missing = run_ends.iter().filter_map(|of| missing_part(&of.path, &of.end));
+    let notes_written = missing.try_for_each(|(sentence, _)| rows.add_note(&sentence));
+    let written = written.and(notes_written).and_then(|()| rows.end_runs(&all_ends));
     let (mut writer, calls) = rows.finish();
     if let Some(error) = writer.take_error() {
         return Err(refused(error));
@@ -75,11 +79,12 @@ fn export_run(
         return Ok(all_whole(&run_ends));
     }
     let calls = if calls == 1 { "1 call is".to_owned() } else { format!("{calls} calls are") };
-    let (folder_name, size) = (folder.display(), file_size(bytes));
+    let (folder_name, size) = (folder.to_string_lossy(), file_size(bytes));
     print_notice(&format!(
-        "{calls} in {folder_name} as {} ({size}); \
-         in DuckDB: select * from '{folder_name}/calls/*/*/*.parquet'",
+        "{calls} in {} as {} ({size}); in DuckDB: select * from '{}/calls/*/*/*.parquet'",
+        printable(&folder_name),
         printable(&name.to_string()),
+        printable(&folder_name.replace('\'', "''")),
     ));
     say_filter_of_run(&run_ends);
     all_ends.iter().flat_map(end_notes).for_each(|note| print_notice(&note));
@@ -127,8 +132,7 @@ const ADVICE: &str = "give a directory that you may write";
 /// The names of runs in paths. Two runs with one name are refused before anything is written.
 fn names(paths: &[PathBuf]) -> Result<Vec<RunName>> {
     let mut names: Vec<RunName> = Vec::new();
-    for path in paths {
-        let rank = Runs::open(std::slice::from_ref(path))?.rank()?;
+    for (path, rank) in paths.iter().zip(Runs::ranks(paths)?) {
         let name = RunName { run: run_name(path, rank), rank: rank.unwrap_or(0) };
         if names.contains(&name) {
             return Err(Error::own(format!(
@@ -152,7 +156,9 @@ fn run_name(path: &Path, rank: Option<u32>) -> String {
     let without = if is_rank { digits.trim_end_matches(separator) } else { name };
     let without =
         if is_rank { without.strip_suffix("rank").unwrap_or(without).trim_end_matches(separator) } else { without };
-    if without.is_empty() { name.to_owned() } else { without.to_owned() }
+    // A file may be named by its end alone.
+    let whole = if name.is_empty() { "cutap" } else { name };
+    if without.is_empty() { whole.to_owned() } else { without.to_owned() }
 }
 
 /// The sentence of an error.

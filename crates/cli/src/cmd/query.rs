@@ -3,6 +3,7 @@
 
 use super::export_tables::{self, TablesOptions, refused};
 use crate::inputs::of_pid;
+use crate::temporary_folder::TemporaryFolder;
 use cutap_collect::{Error, Result, find_on_path, print_notice};
 use cutap_report::{FieldType, SCHEMA_VERSION, table_schemas};
 use cutap_tables::{QUESTIONS, RunManifest, VIEWS, is_tables_folder, manifests};
@@ -76,7 +77,7 @@ impl Query {
         if let [folder] = &*runs
             && is_tables_folder(folder)
         {
-            return self.query_tables(&engine, folder, &sql);
+            return self.query_tables(&engine, folder, None, &sql);
         }
         if let Some(folder) = runs.iter().find(|run| is_tables_folder(run)) {
             return Err(Error::own(format!(
@@ -86,20 +87,20 @@ impl Query {
         }
         let paths = runs.iter().map(|run| of_pid(run)).collect::<Result<Vec<_>>>()?;
         paths.iter().try_for_each(|run| crate::input::readable(run))?;
-        let folder = TemporaryFolder::create()?;
+        let folder = TemporaryFolder::create(ENGINE)?;
         let options = TablesOptions { with_arguments: reads_arguments(&sql), is_quiet: true };
         // The tables have what could be read, and the user reads what is missing.
-        if let Err(cut) = export_tables::export(&folder.0, &paths, &Filter::default(), options) {
-            if !is_tables_folder(&folder.0) {
+        if let Err(cut) = export_tables::export(folder.path(), &paths, &Filter::default(), options) {
+            if !is_tables_folder(folder.path()) {
                 return Err(cut);
             }
             print_notice(&cut.to_string());
         }
-        self.query_tables(&engine, &folder.0, &sql)
+        self.query_tables(&engine, folder.path(), Some(&folder), &sql)
     }
 
-    /// Hands the request to the engine.
-    fn query_tables(&self, engine: &Path, folder: &Path, sql: &str) -> Result<i32> {
+    /// Hands the request to the engine. `made`: the folder is there for this query.
+    fn query_tables(&self, engine: &Path, folder: &Path, made: Option<&TemporaryFolder>, sql: &str) -> Result<i32> {
         let runs = manifests(folder).map_err(|e| refused(folder, None, e))?;
         if let Some(run) = runs.iter().find(|run| run.schema != SCHEMA_VERSION) {
             return Err(Error::own(format!(
@@ -124,7 +125,11 @@ impl Query {
             // One that ends early says why itself.
             let _ = stdin.write_all(request.as_bytes());
         }
-        let status = child.wait().map_err(cannot_run)?;
+        let status = match made {
+            Some(made) => made.wait_for(child),
+            None => child.wait(),
+        };
+        let status = status.map_err(cannot_run)?;
         let by_signal = || Error::own(format!("{ENGINE} ended by a {status}; ask for fewer rows or columns"));
         status.code().ok_or_else(by_signal)
     }
@@ -187,24 +192,6 @@ fn engine() -> Result<PathBuf> {
              crates/query builds it, and cutap export --parquet DIR writes the same tables for DuckDB",
         )
     })
-}
-
-/// A folder that is removed at the end.
-struct TemporaryFolder(PathBuf);
-
-impl TemporaryFolder {
-    fn create() -> Result<TemporaryFolder> {
-        let path = std::env::temp_dir().join(format!("cutap-query-{}", std::process::id()));
-        std::fs::create_dir(&path)
-            .map_err(|e| cutap_collect::cannot("make the folder", &path, &e, "set TMPDIR to one that you may write"))?;
-        Ok(TemporaryFolder(path))
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Tables, views, columns, questions.

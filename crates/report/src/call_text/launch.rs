@@ -24,11 +24,16 @@ pub(crate) struct Launch<'a> {
     parameters: Vec<(&'static str, &'a Value)>,
 }
 
-/// The blocks of a launch as `x,y,z`; none of another call.
-pub(crate) fn grid(call: &Call) -> Option<String> {
+/// The blocks of a launch as `x,y,z` in `to`; none of another call.
+pub(crate) fn grid<'t>(call: &Call, to: &'t mut String) -> Option<&'t str> {
     let launch = Launch::of(call)?;
     let mut sizes = sizes_of(&launch.grid).into_iter().chain([1, 1, 1]);
-    Some(format!("{},{},{}", sizes.next()?, sizes.next()?, sizes.next()?))
+    to.clear();
+    for sign in ["", ",", ","] {
+        to.push_str(sign);
+        decimal(sizes.next()?, to);
+    }
+    Some(to)
 }
 
 /// Whether calls with these parameters may be launches of a kernel: a few comparisons, for each call.

@@ -1,5 +1,6 @@
 //! Writes a value as JSON on one line. Terminal control characters are escaped, because people read JSON on terminals.
 
+use super::json_line;
 use serde::Serialize;
 use std::io;
 
@@ -16,7 +17,7 @@ pub(crate) fn write_json_by(
     value: &impl Serialize,
 ) -> io::Result<()> {
     line.clear();
-    serde_json::to_writer(&mut *line, value)?;
+    json_line::write(line, value)?;
     let text = str::from_utf8(line).map_err(io::Error::other)?;
     out.write_all(cutap_printable::json(text).as_bytes())
 }

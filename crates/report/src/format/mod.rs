@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod function_pattern;
+mod json_line;
 pub mod json_writer;
 pub mod kernel_name;
 pub mod label;

@@ -7,6 +7,7 @@ mod calls;
 mod collective;
 mod column;
 mod events;
+mod function_sums;
 mod groups;
 mod open_calls;
 mod page;

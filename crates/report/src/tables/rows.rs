@@ -7,13 +7,14 @@ use super::calls::{CallRow, Calls, Errors, RowTimes};
 use super::collective::CollectiveArguments;
 use super::column::{Cell, Table, TableSchema, TableSink, schema};
 use super::events::{Allocations, Collectives, Gpu, GpuRowCells, RangeRow, Ranges};
-use super::groups::{CallSums, Functions, GroupKey, Kernels, Notes, Processes, ThreadSums, Threads};
+use super::function_sums::FunctionSums;
+use super::groups::{Functions, Kernels, Notes, Processes, ThreadSums, Threads};
 use super::open_calls::OpenTimes;
 use crate::Output;
-use crate::call::call_bytes::{call_bytes, copies};
+use crate::call::call_bytes::call_bytes;
 use crate::call::columns::CallView;
 use crate::call::range;
-use crate::call::stream_argument::stream;
+use crate::call::stream_argument::stream_in;
 use crate::call_text::launch::grid;
 use crate::nesting::nest::id;
 use crate::nesting::open_ranges::OpenRanges;
@@ -63,10 +64,10 @@ pub struct TableRows<S> {
     /// Ranges that may end in another thread, by process and number.
     started: HashMap<(u32, u64), (Call, Option<u64>)>,
     arguments: ArgumentCells,
-    /// Whether each function copies memory, by its key.
-    copies: Vec<Option<bool>>,
-    functions: HashMap<u32, (GroupKey, CallSums)>,
-    kernels: HashMap<(u32, Arc<str>), (GroupKey, CallSums)>,
+    /// Texts of the call that is looked at.
+    stream: String,
+    grid: String,
+    sums: FunctionSums,
     threads: Vec<Option<ThreadSums>>,
     allocations: LiveAllocations,
     calls: u64,
@@ -84,9 +85,9 @@ impl<S: TableSink> TableRows<S> {
             ranges: OpenRanges::default(),
             started: HashMap::new(),
             arguments: ArgumentCells::default(),
-            copies: Vec::new(),
-            functions: HashMap::new(),
-            kernels: HashMap::new(),
+            stream: String::new(),
+            grid: String::new(),
+            sums: FunctionSums::default(),
             threads: Vec::new(),
             allocations: LiveAllocations::default(),
             calls: 0,
@@ -96,6 +97,14 @@ impl<S: TableSink> TableRows<S> {
     /// The sink, when all rows were handed on, and the number of calls.
     pub fn finish(self) -> (S, u64) {
         (self.sink, self.calls)
+    }
+
+    /// Adds a row to the notes.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add_note(&mut self, text: &str) -> io::Result<()> {
+        self.row::<Notes>(&text, order(0))
     }
 
     /// Nanoseconds since the start of the run, which the first process is.
@@ -116,10 +125,8 @@ impl<S: TableSink> TableRows<S> {
         let call = view.call;
         let function = &call.function;
         self.calls += u64::from(view.exit.is_none_or(|exit| !exit.late));
-        self.sum(view, self_ns);
-        let copies = self.copies(call);
-        let stream = stream(call);
-        let grid = grid(call);
+        self.sum(view);
+        let copies = self.sums.add(view, self_ns);
         let times = self.times(call.start_ns);
         let cells: Vec<_> = if self.with_arguments && view.is_described() {
             self.arguments.fill(call, view.exit);
@@ -131,8 +138,8 @@ impl<S: TableSink> TableRows<S> {
             view,
             times,
             range: self.ranges.innermost(call),
-            stream: stream.as_deref(),
-            grid: grid.as_deref(),
+            stream: stream_in(call, &mut self.stream),
+            grid: grid(call, &mut self.grid),
             device: call.inputs().iter().find_map(device),
             bytes: view.exit.and_then(|exit| call_bytes(exit, copies)),
             self_ns,
@@ -150,30 +157,9 @@ impl<S: TableSink> TableRows<S> {
         if function.range.is_some() { self.range(view) } else { Ok(()) }
     }
 
-    fn copies(&mut self, call: &Call) -> bool {
-        let key = call.function.key as usize;
-        if key >= self.copies.len() {
-            self.copies.resize(key + 1, None);
-        }
-        *self.copies[key].get_or_insert_with(|| copies(&call.function.name))
-    }
-
-    fn sum(&mut self, view: CallView<'_>, self_ns: Option<u64>) {
+    /// Adds the call to those of its thread.
+    fn sum(&mut self, view: CallView<'_>) {
         let call = view.call;
-        let key = |kernel: Option<&Arc<str>>| GroupKey {
-            pid: call.thread.process.pid,
-            process: call.thread.process.key,
-            layer: call.function.layer.name(),
-            library: call.function.library.clone(),
-            function: call.function.name.clone(),
-            kernel: kernel.cloned(),
-        };
-        let of_function = self.functions.entry(call.function.key);
-        of_function.or_insert_with(|| (key(None), CallSums::default())).1.add(view, self_ns);
-        if let Some(kernel) = view.kernel() {
-            let of_kernel = self.kernels.entry((call.function.key, kernel.clone()));
-            of_kernel.or_insert_with(|| (key(Some(kernel)), CallSums::default())).1.add(view, self_ns);
-        }
         let start_ns = self.since_start(call.start_ns);
         let thread = call.thread.key as usize;
         if thread >= self.threads.len() {
@@ -232,11 +218,8 @@ impl<S: TableSink> TableRows<S> {
     }
 
     fn groups(&mut self) -> io::Result<()> {
-        let mut functions: Vec<_> = std::mem::take(&mut self.functions).into_values().collect();
-        functions.sort_by(|a, b| a.0.cmp(&b.0));
+        let (functions, kernels) = std::mem::take(&mut self.sums).into_groups();
         functions.iter().enumerate().try_for_each(|(n, (key, sums))| self.row::<Functions>(&(key, sums), order(n)))?;
-        let mut kernels: Vec<_> = std::mem::take(&mut self.kernels).into_values().collect();
-        kernels.sort_by(|a, b| a.0.cmp(&b.0));
         kernels.iter().enumerate().try_for_each(|(n, (key, sums))| self.row::<Kernels>(&(key, sums), order(n)))?;
         let threads = std::mem::take(&mut self.threads);
         threads.iter().flatten().try_for_each(|of| self.row::<Threads>(&of, (of.thread.key, 0)))
@@ -274,28 +257,6 @@ fn device(value: &Value) -> Option<u32> {
     match value {
         Value::Address(_, Some(place)) => place.device,
         _ => None,
-    }
-}
-
-impl CallSums {
-    fn add(&mut self, view: CallView<'_>, self_ns: Option<u64>) {
-        let Some(exit) = view.exit else { return self.calls += 1 };
-        self.calls += u64::from(!exit.late);
-        self.errors += u64::from(exit.is_error());
-        if let Some(gpu) = exit.gpu {
-            self.gpu_ns = self.gpu_ns.saturating_add(gpu.ns);
-            self.gpu_rows += gpu.rows;
-        }
-        match exit.duration_ns {
-            Some(took) => {
-                self.total_ns = self.total_ns.saturating_add(took);
-                self.self_ns = self.self_ns.saturating_add(self_ns.unwrap_or(0));
-                self.least_ns = Some(self.least_ns.map_or(took, |least| least.min(took)));
-                self.most_ns = self.most_ns.max(took);
-                self.without_return = self.without_return.saturating_sub(u64::from(exit.late));
-            }
-            None => self.without_return += 1,
-        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::ptx::Entry;
 use super::ptx_files::LoadedFiles;
 use crate::io::bytes::clean;
 use cutap_stacks::demangle::signature;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,11 +20,11 @@ pub type Parameters = Arc<[(u32, u32)]>;
 pub struct Kernels {
     by_id: HashMap<u64, Arc<str>>,
     /// For each handle its names, each from the moment on that it was given.
-    by_handle: HashMap<u64, Vec<(u64, Arc<str>)>>,
+    by_handle: HashMap<u64, Vec<(u64, Arc<str>)>, RandomState>,
     demangled: HashMap<Box<[u8]>, Arc<str>>,
     /// For each handle offset and size of each parameter, each list from the moment on that the driver was asked for
     /// it.
-    parameters: HashMap<u64, Vec<(u64, Parameters)>>,
+    parameters: HashMap<u64, Vec<(u64, Parameters)>, RandomState>,
     /// What PTX says of the kernels of a name, the newest last.
     entries: HashMap<Arc<str>, Vec<Arc<Entry>>>,
     /// Files that were loaded, by their names as the program gave them.

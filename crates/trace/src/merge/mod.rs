@@ -3,6 +3,7 @@
 pub mod active_sources;
 pub mod end;
 pub mod event_reader;
+mod ranks;
 pub mod reader_options;
 mod retired;
 pub mod runs;

@@ -3,6 +3,7 @@
 //! of another host are moved by what its wall clock tells.
 
 use super::event_reader::EventReader;
+use super::ranks::ranks;
 use super::reader_options::ReaderOptions;
 use crate::aggregate::aggregator::Aggregator;
 use crate::aggregate::sink::CallSink;
@@ -21,7 +22,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -64,8 +65,7 @@ impl Runs {
             return Ok(runs);
         }
         let opened = paths.iter().map(|path| RunReader::new(path)).collect::<Result<Vec<_>, _>>()?;
-        let ranks: Vec<Option<u32>> =
-            opened.iter().zip(paths).map(|(opened, path)| opened.rank().or_else(|| rank_of(path))).collect();
+        let ranks = ranks(paths, &opened);
         let mut first = None;
         for ((place, opened), name) in runs.places.iter_mut().zip(&opened).zip(names(paths, &ranks)) {
             let ahead = wall_ahead(opened);
@@ -77,13 +77,13 @@ impl Runs {
         Ok(runs)
     }
 
-    /// The rank of the first run: what it was recorded as, or else what the name of its file says.
+    /// The rank of each: what it was recorded as, or else what the name of its file says.
     ///
     /// # Errors
-    /// It cannot be read.
-    pub fn rank(&self) -> Result<Option<u32>, Error> {
-        let Some(path) = self.paths.first() else { return Ok(None) };
-        Ok(RunReader::new(path)?.rank().or_else(|| rank_of(path)))
+    /// One cannot be read.
+    pub fn ranks(paths: &[PathBuf]) -> Result<Vec<Option<u32>>, Error> {
+        let opened = paths.iter().map(|path| RunReader::new(path)).collect::<Result<Vec<_>, _>>()?;
+        Ok(ranks(paths, &opened))
     }
 
     /// The host of the first run.
@@ -395,18 +395,9 @@ fn names(paths: &[PathBuf], ranks: &[Option<u32>]) -> Vec<Arc<RunName>> {
     (0..paths.len()).map(|n| Arc::new(name(n))).collect()
 }
 
-/// The rank of a run that keeps none, by a name such as `run.3.cutap`, `rank3.cutap` or `job-rank-3`. Another number
-/// may be a part of any name.
-fn rank_of(path: &Path) -> Option<u32> {
-    let name = path.file_name()?.to_str()?;
-    let name = name.strip_suffix(".cutap").unwrap_or(name);
-    let before = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let is_rank = before == "run." || before.trim_end_matches(['.', '-', '_']).ends_with("rank");
-    name.strip_prefix(before).filter(|_| is_rank)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::ranks::rank_of;
     use super::*;
 
     fn displayed(paths: &[&str]) -> Vec<String> {

@@ -42,7 +42,7 @@ xids() {
     the*) dmesg | sed -n 's/.*Xid (.*): \([0-9]*\),.*/\1/p' ;;
   esac
 }
-memory() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | paste -sd+ | bc; }
+memory() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | awk '{ all += $1 } END { print all }'; }
 
 # begin PART; ... ; end PART XIDS-THAT-MAY-COME WHAT: PASS unless `why` is set.
 begin() { why="" memory_before=$(memory) xids_before=$(xids | wc -l) began=$EPOCHREALTIME; }
@@ -82,7 +82,7 @@ if wants faults; then
     ours "$fault" 30 ./hard_use "$faults" "$fault"
     code_ours=$?
     [[ $code = "$code_ours" ]] || why+=" exit $code and $code_ours;"
-    cmp -s "$fault.theirs.txt" "$fault.ours.txt" || why+=" other output: $(diff "$fault.theirs.txt" "$fault.ours.txt" | grep '^[<>]' | head -4 | paste -sd,);"
+    cmp -s "$fault.theirs.txt" "$fault.ours.txt" || why+=" other output: $(diff "$fault.theirs.txt" "$fault.ours.txt" | grep '^[<>]' | head -12 | paste -sd,);"
     kernel=add
     [[ $fault = trapped || $fault = asserts ]] && kernel=$fault
     grep -q "cutap-cudest: error .* $kernel" "$fault.ours.err" || why+=" no kernel in: $(tail -n 1 "$fault.ours.err");"

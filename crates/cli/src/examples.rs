@@ -76,12 +76,12 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 24] = [
     (
         "top",
         &[
-            ("cutap top 4101", "what a running program does, each second"),
+            ("cutap top 4101", "what a program does, each second"),
             ("cutap top --once run.cutap", "sums of the last second, as text"),
         ],
     ),
     ("diff", &[("cutap diff before.cutap after.cutap", "calls, errors and times that differ")]),
-    ("chaos", &[("cutap chaos --sim -- ./app", "each call fails once; exit code 1: a finding")]),
+    ("chaos", &[("cutap chaos --sim -- ./app", "each call fails once, in a run of its own")]),
     (
         "check",
         &[

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 /// The visible commands, in groups.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Usual commands", &["trace", "record", "show", "report", "explain", "view", "where", "diff", "check"]),
-    ("Runs and recordings", &["run", "env", "ctl", "export", "query", "recover", "pack"]),
+    ("Usual commands", &["trace", "record", "show", "report", "explain", "view", "where", "top", "diff", "check"]),
+    ("Runs and recordings", &["run", "chaos", "env", "ctl", "export", "query", "recover", "pack"]),
     ("Programs, the machine and the kernel driver", &["inspect", "api", "devices", "syscall", "doctor"]),
     ("Help", &["help", "demo", "hook-header", "man", "completions"]),
 ];

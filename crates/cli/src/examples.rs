@@ -81,7 +81,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 24] = [
         ],
     ),
     ("diff", &[("cutap diff before.cutap after.cutap", "calls, errors and times that differ")]),
-    ("chaos", &[("cutap chaos --sim -- ./app", "each call fails once, in a run of its own")]),
+    ("chaos", &[("cutap chaos --sim -- ./app", "each call fails once; 1: a finding")]),
     (
         "check",
         &[

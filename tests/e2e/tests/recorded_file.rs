@@ -15,8 +15,9 @@ fn cut_off_and_damaged() {
     let folder = scratch("cut");
     let file = folder.join("run.cutap");
     let mut record = Command::new(cutap());
-    record.arg("record").arg("-o").arg(&file).arg("--").arg(out().join("layers")).env("LD_LIBRARY_PATH", out());
-    finish(&mut record);
+    // The run outlasts a round of the collector, so that the page of the run is written at its beginning and at its end.
+    record.arg("record").arg("-o").arg(&file).args(["--", "sh", "-c", "\"$0\"; sleep 0.3"]).arg(out().join("layers"));
+    finish(record.env("LD_LIBRARY_PATH", out()));
     let pack = || finish(Command::new(cutap()).arg("pack").arg(&file));
     assert!(pack().status.success());
     let whole = fs::read(&file).unwrap();

@@ -15,7 +15,7 @@ fn cut_off_and_damaged() {
     let folder = scratch("cut");
     let file = folder.join("run.cutap");
     let mut record = Command::new(cutap());
-    // The run outlasts a round of the collector, so that the page of the run is written at its beginning and at its end.
+    // The run outlasts a round of the collector, which writes the page of the run at its beginning and at its end.
     record.arg("record").arg("-o").arg(&file).args(["--", "sh", "-c", "\"$0\"; sleep 0.3"]).arg(out().join("layers"));
     finish(record.env("LD_LIBRARY_PATH", out()));
     let pack = || finish(Command::new(cutap()).arg("pack").arg(&file));

@@ -367,7 +367,9 @@ fn json_lines_fit_the_schema() {
     }
     for (file, memory) in [("a.cutap", "1GiB"), ("b.cutap", "256KiB")] {
         let mut record = Command::new(cutap());
-        record.args(["record", "--sim", "--stack", "--gpu-time", "-q", "-o", file]).arg(&program);
+        // Clocks are sampled meanwhile.
+        let longer = ["--", "sh", "-c", "\"$0\"; code=$?; sleep 0.5; exit $code"];
+        record.args(["record", "--sim", "--stack", "--gpu-time", "-q", "-o", file]).args(longer).arg(&program);
         record.env("CUTAP_SIM_MEMORY", memory);
         run(&mut record);
     }

@@ -154,7 +154,7 @@ fn fork_and_exec() {
     assert_eq!(out(&ended), "begin 0\ntake 0\nbegin 0\nfree (100, 100)\ntake 0\n", "{ended:?}");
 }
 
-/// A program that is told what to do.
+/// A program that receives commands on standard input.
 struct Told {
     child: Child,
     answers: std::io::Lines<BufReader<std::process::ChildStdout>>,

@@ -1,4 +1,4 @@
-//! What the driver and the runtime tell of memory: a device is as large as its limit.
+//! What the driver and the runtime report of memory: a device is as large as its limit.
 
 use crate::device::Device;
 use crate::hook::Hooked;

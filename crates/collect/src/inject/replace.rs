@@ -31,7 +31,7 @@ pub fn replace_rules(run: &Path, rules: &[InjectRule]) -> Result<Replaced> {
     let run_path = RunPath::open(run).map_err(|e| cannot("open", run, &e, "it is not the folder of a run"))?;
     let file = run_path.join(FILE).open_file(true).map_err(|_| none())?;
     let failed = |e: std::io::Error| cannot("write", &path, &e, "run cutap ctl as the user of the program");
-    // Two that replace at once take turns.
+    // Two commands that replace rules at the same time take turns.
     flock(&file, FlockOperation::LockExclusive).map_err(|e| failed(e.into()))?;
     let now = RunFile::read(run).ok_or_else(none)?;
     refuse_unarmed(&now, rules)?;

@@ -5,7 +5,7 @@ use cutap_quantity::bytes;
 use cutap_wire::accounts::UNIT;
 use cutap_wire::limited::DEVICES;
 
-/// How much memory a run may have of a device, or of each device that has no limit of its own.
+/// How much memory a run may have of a device, or of each device without a separate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimit {
     pub bytes: u64,

@@ -1,5 +1,5 @@
-//! `--limit-memory` and `--gpus`: what the user wrote, the rules by which the hook library in the target counts memory,
-//! the accounts that it shares, and what is said at the end.
+//! `--limit-memory` and `--gpus`: what the user wrote, and the rules by which the hook library in the target counts
+//! memory. The accounts that processes share are here too, and the lines at the end.
 
 mod accounts_file;
 mod end_lines;

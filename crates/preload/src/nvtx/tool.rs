@@ -34,7 +34,10 @@ fn place(module: u32, number: u32) -> Option<&'static AtomicUsize> {
 
 /// Keeps the tool's function. False if another copy has another one: then it stays in the pointer, and is called alone.
 pub fn keep(module: u32, number: u32, function: usize) -> bool {
-    let Some(place) = place(module, number) else { return false };
+    place(module, number).is_some_and(|place| keep_in(place, function))
+}
+
+fn keep_in(place: &AtomicUsize, function: usize) -> bool {
     match place.compare_exchange(0, function, AcqRel, Acquire) {
         Ok(_) => true,
         Err(kept) => kept == function,
@@ -66,11 +69,7 @@ pub trait KeepsFunctions {
 
 impl<const SLOTS: usize> KeepsFunctions for ExtensionFunctions<SLOTS> {
     fn keep(&self, number: u32, function: usize) -> bool {
-        let Some(place) = self.0.get(number as usize) else { return false };
-        match place.compare_exchange(0, function, AcqRel, Acquire) {
-            Ok(_) => true,
-            Err(kept) => kept == function,
-        }
+        self.0.get(number as usize).is_some_and(|place| keep_in(place, function))
     }
 }
 

@@ -4,10 +4,10 @@
 //!
 //! Limits:
 //! - A thread that runs several interpreters, or several greenlets, has the chain of the one that runs now.
-//! - Frames of a thread whose interpreter ends meanwhile are not read. That is looked at before each frame. A thread
-//!   that is stopped between that and the frame, until another one has given the frame back, reads freed memory.
-//! - So it is with a thread without Python that is stopped just before it asks for its state, while another one unloads
-//!   Python's library.
+//! - Frames of a thread whose interpreter ends meanwhile are not read: the end is looked for before each frame. If the
+//!   thread is stopped in between, and another one frees the frame, it reads freed memory.
+//! - The same holds for a thread that is stopped just before it asks for its state, if another one unloads Python's
+//!   library.
 //! - Another code object may come in the place of one, and differ only in the middle of a table of lines of more than
 //!   128 bytes. Up to 15 of its calls get the old line.
 

@@ -1,5 +1,5 @@
-//! The states of all threads, and how a thread comes to its own: when a thread dies, the kernel marks the robust
-//! mutex in its ring, and the next new thread takes the thread state over.
+//! The states of all threads, and how a thread gets one. When a thread dies, the kernel marks the robust mutex in its
+//! ring, and the next new thread takes the thread state over.
 
 use super::thread_state::{ThreadState, existing, word};
 use super::{chunks, counts, heads, open_ranges, owner, reserve};
@@ -345,8 +345,8 @@ fn create_for_vfork_child() -> Option<*mut ThreadState> {
     Some(pointer)
 }
 
-/// A forked child has none of its parent's thread states. The word of the thread that forked still leads to one if
-/// another thread is the first to call, and frames go by that word: they find nothing there to write to.
+/// A forked child has none of its parent's thread states. If another thread is the first to call, the word of the
+/// thread that forked still leads to one. Frames go by that word, and find nothing there to write to.
 pub fn forked() {
     // SAFETY: this thread's own word.
     let of_parent = Some(unsafe { *word() }).filter(|pointer| *pointer != MAKING);

@@ -1,5 +1,5 @@
-//! `cutap chaos`: runs a program again and again, each time with one call that fails, and says what the program makes of
-//! it. Only calls of the program's own code are made to fail, not those that toolkit libraries make inside.
+//! `cutap chaos`: runs a program again and again, each time with one call that fails, and reports how the program reacts.
+//! Only calls of the program's own code are made to fail, not those that toolkit libraries make inside.
 
 mod child;
 mod output;

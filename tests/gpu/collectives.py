@@ -17,7 +17,7 @@ import tempfile
 import time
 
 LIMIT_S = 60
-KINDS = ["count", "datatype", "root", "function", "skipped", "missing", "stopped", "killed", "order"]
+KINDS = ["count", "datatype", "root", "function", "skipped", "missing", "stopped", "killed", "order", "no_receive"]
 
 
 def expected(kind, wrong, step, ranks):
@@ -27,6 +27,10 @@ def expected(kind, wrong, step, ranks):
         calls = [f"call {3 * step + 3} of comm#1", f"call {step + 1} of comm#2"]
         both = rf"({calls[0]} .*{calls[1]}|{calls[1]} .*{calls[0]})"
         return rf"^different order: rank {0 if ranks == 2 else wrong} called {both}"
+    if kind == "no_receive":
+        before = (wrong + ranks - 1) % ranks
+        # Other ranks call the next collective once their own transfers are done.
+        return rf"^not arrived: rank {wrong} has not received what rank {before} sent in comm#1"
     head = rf"call {call} of comm#1: "
     if kind in ("missing", "stopped", "killed"):
         return rf"^not arrived: {head}rank {wrong} did not "

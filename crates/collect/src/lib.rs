@@ -45,7 +45,7 @@ pub use record::pack::pack_file;
 pub use run_dir::control::{Page, ahead, fits};
 pub use run_dir::folder::fresh as fresh_run_directory;
 pub use run_dir::lingering_processes::{LingeringProcesses, started};
-pub use run_dir::live_threads::{has_thread, system_call};
+pub use run_dir::live_threads::{has_thread, stopped, system_call};
 pub use run_dir::member::Members;
 pub use run_dir::switching::{each_page, put_state, switch_flags};
 pub use run_dir::window::Window;

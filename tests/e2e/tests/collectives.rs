@@ -227,8 +227,18 @@ fn ranks_are_absent(count: usize) {
         ("stopped", not_arrived(count, 11, "did not arrive yet")),
         ("killed", not_arrived(count, 11, killed)),
         ("no_init", none),
+        ("no_receive", not_received(count)),
     ];
     names(count, &mistakes);
+}
+
+/// The last rank does not receive what the one before it sends.
+fn not_received(count: usize) -> String {
+    let (wrong, sender) = (count - 1, count - 2);
+    format!(
+        "not arrived: rank {wrong} has not received what rank {sender} sent in comm#1 before call 13: \
+         ncclSend(count=32, datatype=ncclFloat32, peer={wrong}), transfer 6 of the two"
+    )
 }
 
 #[test]
@@ -423,7 +433,13 @@ fn answers_and_missing_files() {
     let expected = "no mismatch: 12 calls of comm#1 agree on ranks 0 to 2; rank 3 is not known: no call in these files";
     assert_eq!(without.lines().last(), Some(expected), "{without}");
     let alone = finish(Command::new(cutap()).arg("where").arg(&answers[1])).stdout;
-    assert!(alone.contains(", call 9 of comm#1\n") && !alone.contains("mismatch"), "{alone}");
+    let expected = "nothing to compare: only rank 1 of comm#1 is known; ranks 0, 2, 3 are not known: no call in these \
+                    files";
+    assert!(alone.contains(", call 9 of comm#1\n"), "{alone}");
+    assert_eq!(alone.lines().last(), Some(expected), "{alone}");
+    let twice = finish(Command::new(cutap()).arg("where").args([&answers[1], &answers[2], &files[1]])).stdout;
+    let doubt = format!("comm#1: rank 1 is in two files, {0} and {0}: give each once", files[1].display());
+    assert!(twice.contains(&doubt), "{twice}");
 }
 
 /// The fields of each line are those of the schema.

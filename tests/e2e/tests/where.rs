@@ -126,7 +126,7 @@ fn names(kind: &'static str, needle: &str) {
     let killed = normal(&program.once(program.file().to_str().expect("text"), needle), pid);
     let of_system = |line: &&str| !line.trim_start().starts_with("sleeps in");
     let without: String = live.lines().filter(of_system).map(|line| format!("{line}\n")).collect();
-    assert_eq!(killed, without, "{kind}: killed");
+    assert_eq!(killed, format!("rank 3: its program was ended by SIGKILL\n{without}"), "{kind}: killed");
     check_golden(kind, &live);
 }
 
@@ -180,6 +180,17 @@ fn a_full_pipe() {
         return println!("skipped: the system call of a_full_pipe (this system does not tell it)");
     }
     check_golden("pipe", &normal(&program.once(&pid.to_string(), "sleeps in write"), pid));
+}
+
+/// A process that was stopped is not said to sleep in a call.
+#[test]
+fn a_process_that_was_stopped() {
+    let program = Hanging::start("spin", &[]);
+    let pid = program.pid();
+    program.once(&pid.to_string(), "waits for kernel spins");
+    finish(Command::new("kill").args(["-STOP", &pid.to_string()]));
+    let text = program.once(&pid.to_string(), "is stopped by a signal; SIGCONT lets it go on");
+    assert!(!text.contains("sleeps in"), "{text}");
 }
 
 /// The collector saves the answer and prints one line; the file has it after a kill.
@@ -248,6 +259,12 @@ fn answers_are_joined() {
     assert!(first[1].starts_with(&format!("rank 3  {host}  pid ")), "{joined}");
     let alone = finish(Command::new(cutap()).arg("where").arg(&files[0])).stdout;
     assert_eq!(normal(&alone, pid), normal(&text, pid));
+    // Other lines in such a file are left out.
+    let noisy = program.folder.join("noisy.json");
+    fs::write(&noisy, format!("srun: job 77 started\n{answer}\n{other}")).expect("the folder is writable");
+    let done = finish(Command::new(cutap()).arg("where").arg(&noisy));
+    assert_eq!(done.stdout, joined);
+    assert!(done.stderr.starts_with("cutap: 1 line of ") && done.stderr.contains(" is left out: "), "{done:?}");
 }
 
 #[test]

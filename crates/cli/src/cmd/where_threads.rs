@@ -5,7 +5,7 @@ use crate::args::JsonArgs;
 use crate::input::readable;
 use crate::inputs::{names_process, of_pid};
 use crate::stdout::written;
-use cutap_collect::{Error, Result, has_thread, output_file, system_call};
+use cutap_collect::{Error, Result, has_thread, output_file, print_notice, stopped, system_call};
 use cutap_report::{EventSink, HangDocument, HangState, LiveThread, write_documents};
 use cutap_trace::{Filter, ReaderOptions, Runs};
 use std::fs::File;
@@ -58,17 +58,21 @@ fn documents_of(run: &Path) -> Result<Vec<HangDocument>> {
     })?;
     let end = run_ends.pop().map(|of| of.end).unwrap_or_default();
     let is_live = names_process(run) || !end.processes.running.is_empty() || output_file::is_locked(&path);
-    let live_thread =
-        |pid: u32, tid: u32| LiveThread { is_there: has_thread(pid, tid), system_call: system_call(pid, tid) };
+    let live_thread = |pid: u32, tid: u32| LiveThread {
+        is_there: has_thread(pid, tid),
+        stopped: stopped(pid, tid),
+        system_call: system_call(pid, tid),
+    };
     let live: Option<&dyn Fn(u32, u32) -> LiveThread> = if is_live { Some(&live_thread) } else { None };
     Ok(vec![state.document(&path.display().to_string(), &end, live)])
 }
 
-/// A file that begins as JSON does.
+/// A file of which a line begins as JSON does. What starts programs on many nodes may have written other lines.
 fn is_json(path: &Path) -> bool {
-    let mut first = [0];
+    let mut first = Vec::new();
     let is_file = std::fs::metadata(path).is_ok_and(|data| data.is_file());
-    is_file && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == *b"{"
+    let mut read = || File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut first));
+    is_file && read().is_ok() && (first.starts_with(b"{") || first.windows(3).any(|bytes| bytes == b"\n{\""))
 }
 
 fn saved_documents(path: &Path) -> Result<Vec<HangDocument>> {
@@ -76,12 +80,24 @@ fn saved_documents(path: &Path) -> Result<Vec<HangDocument>> {
         let path = path.display();
         Error::own(format!("{path} is no answer of cutap where --json ({why}); give one, a recording, or a PID"))
     };
-    let text = std::fs::read_to_string(path).map_err(|e| refuse(e.to_string()))?;
-    let documents = serde_json::Deserializer::from_str(&text).into_iter::<HangDocument>();
-    let documents: Vec<HangDocument> =
-        documents.collect::<serde_json::Result<_>>().map_err(|e| refuse(e.to_string()))?;
-    match documents.iter().all(HangDocument::is_one) {
-        true => Ok(documents),
-        false => Err(refuse("its type is another".to_owned())),
+    let text = std::fs::read(path).map_err(|e| refuse(e.to_string()))?;
+    let text = String::from_utf8_lossy(&text);
+    let whole = serde_json::Deserializer::from_str(&text).into_iter::<HangDocument>();
+    let whole: serde_json::Result<Vec<HangDocument>> = whole.collect();
+    let why = match whole {
+        Ok(documents) if documents.iter().all(HangDocument::is_one) => return Ok(documents),
+        Ok(_) => "its type is another".to_owned(),
+        Err(why) => why.to_string(),
+    };
+    let of_line = |line: &str| serde_json::from_str(line).ok().filter(HangDocument::is_one);
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let documents: Vec<HangDocument> = lines().filter_map(of_line).collect();
+    if documents.is_empty() {
+        return Err(refuse(why));
     }
+    let others = lines().count() - documents.len();
+    let (lines, are) = if others == 1 { ("1 line".to_owned(), "is") } else { (format!("{others} lines"), "are") };
+    let path = path.display();
+    print_notice(&format!("{lines} of {path} {are} left out: only answers of cutap where --json are read"));
+    Ok(documents)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// System calls in which programs wait, with words; those with a descriptor say which.
-const SLEEPS: [(i64, &str, bool); 16] = [
+const SLEEPS: [(i64, &str, bool); 23] = [
     (libc::SYS_futex, "sleeps in futex: a lock, a condition or the end of a thread", false),
     (libc::SYS_read, "sleeps in read", true),
     (libc::SYS_write, "sleeps in write", true),
@@ -19,6 +19,13 @@ const SLEEPS: [(i64, &str, bool); 16] = [
     (libc::SYS_epoll_pwait, "sleeps in epoll_pwait", false),
     (libc::SYS_wait4, "sleeps in wait4: a child process", false),
     (libc::SYS_clock_nanosleep, "sleeps in clock_nanosleep", false),
+    (libc::SYS_nanosleep, "sleeps in nanosleep", false),
+    (libc::SYS_pause, "sleeps in pause: a signal", false),
+    (libc::SYS_rt_sigsuspend, "sleeps in rt_sigsuspend: a signal", false),
+    (libc::SYS_rt_sigtimedwait, "sleeps in rt_sigtimedwait: a signal", false),
+    (libc::SYS_poll, "sleeps in poll", false),
+    (libc::SYS_select, "sleeps in select", false),
+    (libc::SYS_epoll_wait, "sleeps in epoll_wait", false),
     (libc::SYS_ioctl, "sleeps in ioctl", true),
 ];
 
@@ -29,6 +36,18 @@ pub fn has_thread(pid: u32, tid: u32) -> bool {
 
 fn task(pid: u32, tid: u32) -> PathBuf {
     Path::new("/proc").join(pid.to_string()).join("task").join(tid.to_string())
+}
+
+/// Why a thread does not run on by itself, in words; none if it may.
+pub fn stopped(pid: u32, tid: u32) -> Option<&'static str> {
+    let text = std::fs::read_to_string(task(pid, tid).join("stat")).ok()?;
+    // The name of the program may have any character.
+    let state = text.rsplit_once(") ")?.1.chars().next()?;
+    match state {
+        'T' => Some("is stopped by a signal; SIGCONT lets it go on"),
+        't' => Some("is stopped by a debugger"),
+        _ => None,
+    }
 }
 
 /// The system call that a thread sleeps in, in words: `sleeps in write of descriptor 5 (pipe:[91])`. None if it runs,

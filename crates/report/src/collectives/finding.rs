@@ -28,8 +28,17 @@ pub enum FindingKind {
     NotJoined { absent: Vec<u32>, present: Vec<usize> },
     /// Calls before this one differ, and are no longer there.
     Before { number: u64 },
-    /// A member sends, or receives, and the other rank did not call the other side.
-    Transfer { member: usize, peer: usize, is_send: bool, number: u64, peer_signature: Option<u32>, signature: u32 },
+    /// A member sends, or receives, and the other rank did not call the other side, or called something else.
+    Transfer {
+        member: usize,
+        peer: usize,
+        is_send: bool,
+        number: u64,
+        /// The call of all ranks that the other rank made without it, and that this one makes behind it.
+        before: Option<u64>,
+        peer_signature: Option<u32>,
+        signature: u32,
+    },
 }
 
 impl FindingKind {
@@ -84,7 +93,7 @@ impl Finding {
                 "first mismatch: before call {number} of {name}, in calls that are no longer known here; \
                  cutap report --collectives on the recordings finds it"
             ),
-            FindingKind::Transfer { member, peer, is_send, number, peer_signature, signature } => {
+            FindingKind::Transfer { member, peer, is_send, number, before, peer_signature, signature } => {
                 let label = |place: &usize| of.members.get(*place).map_or("", |member| &member.label);
                 let text = |member: &usize, signature: u32| {
                     job.text(of.members.get(*member).map(|member| member.run), signature)
@@ -97,10 +106,13 @@ impl Finding {
                          {partner} {}",
                         text(peer, *signature)
                     ),
-                    None => format!(
-                        "not arrived: {partner} has not {expected} what {caller} {verb} in {name}: {call}, transfer \
-                         {number} of the two"
-                    ),
+                    None => {
+                        let before = before.map_or_else(String::new, |number| format!(" before call {number}"));
+                        format!(
+                            "not arrived: {partner} has not {expected} what {caller} {verb} in {name}{before}: \
+                             {call}, transfer {number} of the two"
+                        )
+                    }
                 }
             }
         }

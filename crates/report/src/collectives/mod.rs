@@ -16,6 +16,7 @@ mod range_calls;
 mod run;
 mod signature;
 mod transfers;
+mod unknown_ranks;
 mod verdict;
 
 pub use finding::FindingKind;

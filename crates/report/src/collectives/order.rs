@@ -34,9 +34,9 @@ pub struct OtherOrder {
 }
 
 /// A call of a rank, and its place: calls of one group have one.
-struct Step<'a> {
-    of: OrderedCall,
-    place: usize,
+pub(super) struct Step<'a> {
+    pub of: OrderedCall,
+    pub place: usize,
     call: &'a CollectiveCall,
 }
 
@@ -81,7 +81,7 @@ impl<'a> JobCollectives<'a> {
 
     /// The calls of a process in these communicators, in the order of entry; with the transfers between this rank and
     /// another one, if both are given.
-    fn steps(&self, of: &[(usize, &Member)], ranks: Option<(u32, u32)>) -> Vec<Step<'a>> {
+    pub(super) fn steps(&self, of: &[(usize, &Member)], ranks: Option<(u32, u32)>) -> Vec<Step<'a>> {
         let mut steps: Vec<Step<'a>> = Vec::new();
         for (place, member) in of {
             let Some(communicator) = self.communicator(member) else { continue };

@@ -176,6 +176,32 @@ fn a_rank_without_a_file() {
     let all = [rank(0, 3, &[1, 2]), rank(1, 3, &[1, 2])];
     let expected = "no mismatch: 2 calls of comm#1 agree on ranks 0, 1; rank 2 is not known: no call in these files";
     assert_eq!(verdict(&all), expected);
+    // A file of the rank is there, and no communicator in it.
+    let none = RunCollectives::default();
+    let mut runs = vec![run(0, &all[0]), run(1, &all[1]), run(2, &none)];
+    let of = |runs: &[JobRun<'_>]| JobVerdict::new(runs.to_vec()).sentence().unwrap_or_default();
+    assert!(of(&runs).ends_with("; rank 2 is not known: no call of it is in run.2.cutap"), "{}", of(&runs));
+    runs[2].lacks = Some("damaged".to_owned());
+    assert!(of(&runs).ends_with("; rank 2 is not known: calls are missing in run.2.cutap: damaged"), "{}", of(&runs));
+    let expected =
+        "nothing to compare: only rank 0 of comm#1 is known; ranks 1, 2 are not known: no call in these files";
+    assert_eq!(of(&runs[..1]), expected);
+}
+
+/// Files that do not belong together are said to be so.
+#[test]
+fn files_of_one_rank() {
+    let mut all = [rank(0, 2, &[1, 2]), rank(1, 2, &[1, 2]), rank(1, 2, &[1, 2])];
+    let notes = |all: &[RunCollectives]| {
+        let runs = all.iter().zip([0, 1, 1]).map(|(of, rank)| run(rank, of));
+        let runs = runs.enumerate().map(|(n, run)| JobRun { file: format!("{n}.cutap"), ..run });
+        JobVerdict::new(runs.collect()).job.joined[0].notes.clone()
+    };
+    assert_eq!(notes(&all), ["rank 1 is in two files, 1.cutap and 2.cutap: give each once"]);
+    all[2].communicators[0].identity = Some("0x2".to_owned());
+    let why = "which share no communicator: they may be of two jobs";
+    assert_eq!(notes(&all), [format!("rank 1 is in two files, 1.cutap and 2.cutap, {why}")]);
+    assert!(notes(&all[..2]).is_empty());
 }
 
 #[test]
@@ -194,6 +220,40 @@ fn transfers_are_matched_by_their_numbers() {
     assert!(verdict(&all).starts_with("first mismatch: transfer 2 between rank 0 and rank 1"), "{}", verdict(&all));
     all[1].communicators[0].transfers.pop();
     assert!(verdict(&all).contains("rank 1 has not received what rank 0 sent"), "{}", verdict(&all));
+}
+
+/// A rank that lacks a transfer goes on; the one that waits for it is late for the next call of all.
+#[test]
+fn a_transfer_that_is_missing_is_the_reason() {
+    let at = |is_send, peer, number, start_ns| Transfer {
+        is_send,
+        peer,
+        number,
+        call: CollectiveCall { signature: 0, state: CallState::Enqueued, start_ns, ..Default::default() },
+    };
+    // Calls 1, 2 and 3 are at 0, 1000 and 2000, and the transfers of each step behind them.
+    let mut all = [rank(0, 3, &[4, 4, 4]), rank(1, 3, &[4, 4]), rank(2, 3, &[4, 4, 4])];
+    let each = [(0, vec![500, 1500, 2500]), (1, vec![500, 1500]), (2, vec![500, 1500, 2500])];
+    for (own, steps) in each {
+        let (next, before) = ((own + 1) % 3, (own + 2) % 3);
+        for (n, start_ns) in steps.into_iter().enumerate() {
+            let transfers = &mut all[own as usize].communicators[0].transfers;
+            transfers.push(at(true, next, n as u64 + 1, start_ns));
+            // Rank 2 does not receive in the second step.
+            match (own, n) {
+                (2, 1) => {}
+                (2, 2) => transfers.push(at(false, before, 2, start_ns)),
+                _ => transfers.push(at(false, before, n as u64 + 1, start_ns)),
+            }
+        }
+    }
+    let expected = "not arrived: rank 2 has not received what rank 1 sent in comm#1 before call 3";
+    assert!(verdict(&all).starts_with(expected), "{}", verdict(&all));
+    // What all have done in one order is no mistake, also while a rank is behind.
+    all[2].communicators[0].transfers.insert(3, at(false, 1, 2, 1500));
+    all[2].communicators[0].transfers[5].number = 3;
+    let expected = "not arrived: call 3 of comm#1: rank 1 did not arrive yet";
+    assert!(verdict(&all).starts_with(expected), "{}", verdict(&all));
 }
 
 /// A small generator of numbers that look random.

@@ -3,8 +3,8 @@
 use super::absent::Absence;
 use super::finding::{Finding, FindingKind};
 use super::job::{JobCollectives, JobRun, JoinedCommunicator};
-use super::member::{Member, labels, ranks_text};
-use super::order::OtherOrder;
+use super::member::{Member, labels};
+use super::order::{OrderedCall, OtherOrder};
 use super::run::{CallState, CollectiveCall};
 use super::signature::digest_of;
 
@@ -31,11 +31,21 @@ impl<'a> JobVerdict<'a> {
         for place in 0..all.job.joined.len() {
             all.compare_calls(place);
         }
+        let doubts = all.job.doubts();
+        if let Some(first) = all.job.joined.first_mut() {
+            first.notes.splice(..0, doubts);
+        }
         all.orders = all.job.other_orders();
+        all.orders.retain(|order| !all.findings.iter().any(|finding| says_more(finding, order)));
         // What holds up ranks comes first, then what came first.
         all.findings.sort_by_key(|finding| {
-            let is_sure = matches!(finding.kind, FindingKind::Mismatch { .. } | FindingKind::Before { .. });
-            (finding.is_over, !is_sure, finding.start_ns)
+            let certainty = match finding.kind {
+                FindingKind::Mismatch { .. } | FindingKind::Before { .. } => 0,
+                // A rank that waits for a transfer does not come to the next call.
+                FindingKind::Transfer { before: Some(_), .. } => 1,
+                _ => 2,
+            };
+            (finding.is_over, certainty, finding.start_ns)
         });
         all
     }
@@ -141,7 +151,7 @@ impl<'a> JobVerdict<'a> {
         }
         let together: Vec<&JoinedCommunicator> = self.job.joined.iter().filter(|of| of.members.len() > 1).collect();
         let agreed: u64 = together.iter().map(|of| of.agreed).sum();
-        let [first, ..] = together[..] else { return None };
+        let [first, ..] = together[..] else { return self.job.nothing_to_compare() };
         let of = match together[..] {
             [only] => only.name.clone(),
             _ => format!("{} communicators", together.len()),
@@ -152,15 +162,17 @@ impl<'a> JobVerdict<'a> {
             _ => format!("{agreed} calls of {of} agree"),
         };
         let on = if together.len() == 1 { format!(" on {ranks}") } else { String::new() };
-        let unknown = match &first.unknown_ranks[..] {
-            [] => String::new(),
-            ranks => {
-                let is = if ranks.len() == 1 { "is" } else { "are" };
-                format!("; {} {is} not known: no call in these files", ranks_text(ranks.to_vec()))
-            }
-        };
-        Some(format!("no mismatch: {count}{on}{unknown}"))
+        Some(format!("no mismatch: {count}{on}{}", self.job.unknown_text(first)))
     }
+}
+
+/// A transfer that is missing moves all later ones: their order to other calls says nothing else.
+fn says_more(finding: &Finding, order: &OtherOrder) -> bool {
+    let is_transfer_of = |of: &OrderedCall| match of {
+        OrderedCall::Transfer(communicator, ..) => *communicator == finding.communicator,
+        OrderedCall::Collective(..) => false,
+    };
+    matches!(finding.kind, FindingKind::Transfer { before: Some(_), .. }) && order.calls.iter().any(is_transfer_of)
 }
 
 impl JobCollectives<'_> {
@@ -174,9 +186,7 @@ impl JobCollectives<'_> {
         if of.unknown_ranks.is_empty() || !of.members.iter().any(|member| is_starting(&member)) {
             return Vec::new();
         }
-        // A rank of the job is the same one here if that is so of all others.
-        let run_rank = |member: &Member| self.runs[member.run].rank;
-        let is_world = of.members.iter().all(|member| member.rank.is_some() && run_rank(member) == member.rank);
+        let is_world = self.has_job_ranks(of);
         let made_ns = of.members.iter().filter_map(|member| Some((member.run, self.communicator(member)?.made_ns)));
         let first_made = made_ns.min_by_key(|(_, ns)| *ns);
         let is_known = |run: usize| first_made.is_some_and(|(other, ns)| self.is_known_at(run, other, ns));

@@ -92,7 +92,7 @@ fn wrong_calls(verdict: &JobVerdict<'_>) -> Vec<OrderedCall> {
 /// Writes what is known of all ranks together; nothing where no two ranks of a communicator are here.
 pub fn write_job(verdict: &JobVerdict<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let job = &verdict.job;
-    for of in job.joined.iter().filter(|of| of.members.len() > 1) {
+    for of in &job.joined {
         for note in &of.notes {
             writeln!(out, "{}: {}", of.name, printable(note))?;
         }

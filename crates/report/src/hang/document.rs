@@ -71,6 +71,9 @@ pub struct ThreadState {
     /// Outside of calls: since when, and which call ended last.
     pub idle_ns: Option<u64>,
     pub last_call: Option<String>,
+    /// Why it does not run on by itself: a signal or a debugger has stopped it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
     /// The system call that it sleeps in; known of a thread that runs now, on this machine.
     pub system_call: Option<String>,
 }

@@ -143,7 +143,9 @@ impl HangState {
             let process = of.thread.process.clone();
             let live = runs_on.map(|runs_on| runs_on(process.pid, of.thread.tid));
             let is_gone = matches!(live, Some(LiveThread { is_there: false, .. }));
-            let state = self.thread_state(of, &open_until, live.and_then(|live| live.system_call));
+            let (stopped, system_call) = live.map(|live| (live.stopped, live.system_call)).unwrap_or_default();
+            let mut state = self.thread_state(of, &open_until);
+            (state.stopped, state.system_call) = (stopped.map(str::to_owned), system_call);
             // A thread of another name space has another number here, and a process that was killed is of interest.
             if is_gone && state.named.is_none() {
                 continue;
@@ -179,12 +181,7 @@ impl HangState {
         }
     }
 
-    fn thread_state(
-        &mut self,
-        of: ThreadCalls,
-        open_until: &BTreeMap<(u32, u32), u64>,
-        system_call: Option<String>,
-    ) -> ThreadState {
+    fn thread_state(&mut self, of: ThreadCalls, open_until: &BTreeMap<(u32, u32), u64>) -> ThreadState {
         let ThreadCalls { thread, open, last } = of;
         let end_of = |call: &Call| open_until.get(&(call.thread.key, call.number())).copied();
         // A call that is open in the rings and not at the end was left by its thread.
@@ -215,7 +212,7 @@ impl HangState {
             waits_for: waits_for.unwrap_or_default(),
             idle_ns: last.as_ref().filter(|_| named.is_none()).map(|(end_ns, _)| self.last_ns.saturating_sub(*end_ns)),
             last_call: last.filter(|_| named.is_none()).map(|(_, call)| call.function.display_name().to_owned()),
-            system_call,
+            ..ThreadState::default()
         }
     }
 }
@@ -225,6 +222,8 @@ impl HangState {
 pub struct LiveThread {
     /// It is there.
     pub is_there: bool,
+    /// A signal or a debugger has stopped it, in words.
+    pub stopped: Option<&'static str>,
     /// The system call that it sleeps in, in words.
     pub system_call: Option<String>,
 }

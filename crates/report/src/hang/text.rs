@@ -2,7 +2,7 @@
 
 use super::collectives::{named, verdict, write_job};
 use super::document::{HangDocument, OpenEntry, ProcessState, StreamWait, ThreadState, WorkState};
-use crate::collectives::JobVerdict;
+use crate::collectives::{JobVerdict, ranks_text};
 use crate::format::units::time;
 use crate::nesting::path_stacks::write_frames;
 use cutap_trace::printable;
@@ -27,6 +27,7 @@ pub fn write_documents(documents: &[HangDocument], out: &mut dyn io::Write) -> i
     };
     let answers: Vec<HangDocument> = sorted.iter().map(|document| of_answer(document)).collect();
     let verdict = verdict(&answers.iter().collect::<Vec<_>>());
+    write_program_ends(&sorted, out)?;
     for (place, (document, answer)) in sorted.iter().zip(&answers).enumerate() {
         if printed(document) {
             writeln!(out, "{}: saved while it hung (record --on-hang)", printable(&document.run))?;
@@ -35,6 +36,26 @@ pub fn write_documents(documents: &[HangDocument], out: &mut dyn io::Write) -> i
         write_document(answer, (document.rank, host), (&verdict, place), out)?;
     }
     write_job(&verdict, out)
+}
+
+/// Runs of which the program has ended, by how it ended.
+fn write_program_ends(documents: &[&HangDocument], out: &mut dyn io::Write) -> io::Result<()> {
+    let mut ends: Vec<(&str, Vec<u32>)> = Vec::new();
+    for document in documents.iter().filter(|document| !document.is_live) {
+        let Some(end) = &document.program_end else { continue };
+        let Some(rank) = document.rank else {
+            writeln!(out, "{}: its program {end}", printable(&document.run))?;
+            continue;
+        };
+        match ends.iter_mut().find(|(other, _)| *other == end) {
+            Some((_, ranks)) => ranks.push(rank),
+            None => ends.push((end, vec![rank])),
+        }
+    }
+    ends.into_iter().try_for_each(|(end, ranks)| {
+        let programs = if ranks.len() == 1 { "its program" } else { "their programs" };
+        writeln!(out, "{}: {programs} {end}", ranks_text(ranks))
+    })
 }
 
 fn write_document(
@@ -112,7 +133,7 @@ fn write_thread(
         writeln!(out, "{:INDENT$}calls are missing ({lacks}), so it may wait for something else", "")?;
     }
     // A wait for the device sleeps or spins; of other calls it tells more.
-    if entry.waits.is_none() {
+    if entry.waits.is_none() || thread.stopped.is_some() {
         write_system_call(thread, out)?;
     }
     let stacks = [entry].into_iter().chain(&thread.open[named + 1..]).chain(thread.open[..named].iter().rev());
@@ -128,7 +149,8 @@ fn write_ranges(open: &[OpenEntry], out: &mut dyn io::Write) -> io::Result<()> {
 }
 
 fn write_system_call(thread: &ThreadState, out: &mut dyn io::Write) -> io::Result<()> {
-    match &thread.system_call {
+    // What it is in says nothing of a thread that was stopped there.
+    match thread.stopped.as_ref().or(thread.system_call.as_ref()) {
         Some(call) => writeln!(out, "{:INDENT$}{}", "", printable(call)),
         None => Ok(()),
     }

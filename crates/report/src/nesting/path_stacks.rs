@@ -3,7 +3,7 @@
 
 use crate::format::label::Label;
 use crate::nesting::open_calls::OpenCalls;
-use crate::nesting::stacks::Lines;
+use crate::nesting::stacks::{Lines, is_of_python};
 use cutap_trace::{Call, EventVisitor, Exit, Returned, Stack};
 use std::collections::HashMap;
 use std::io;
@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Frames of a stack that are printed.
 pub(crate) const FRAMES: usize = 6;
+/// Of them frames of Python, if there are many native ones.
+const PYTHON_FRAMES: usize = 3;
 /// The largest number of groups.
 const GROUPS: usize = 1 << 12;
 /// The largest number of different stacks of a group that are counted.
@@ -57,14 +59,24 @@ impl PathStacks {
     }
 }
 
-/// Writes the first frames of a stack.
+/// Writes the first frames of a stack. Frames of Python behind many native ones are written in place of some of them.
 pub(crate) fn write_frames(lines: &[String], indent: usize, out: &mut dyn io::Write) -> io::Result<()> {
-    lines.iter().take(FRAMES).try_for_each(|frame| writeln!(out, "{:indent$}{frame}", ""))?;
-    match lines.len().saturating_sub(FRAMES) {
-        0 => Ok(()),
-        1 => writeln!(out, "{:indent$}1 more frame", ""),
-        n => writeln!(out, "{:indent$}{n} more frames", ""),
+    let python = lines.iter().position(|line| is_of_python(line)).filter(|first| *first >= FRAMES);
+    let native_count = if python.is_some() { FRAMES - PYTHON_FRAMES } else { FRAMES };
+    let mut write = |part: &[String], count: usize| {
+        part.iter().take(count).try_for_each(|frame| writeln!(out, "{:indent$}{frame}", ""))?;
+        match part.len().saturating_sub(count) {
+            0 => Ok(()),
+            1 => writeln!(out, "{:indent$}1 more frame", ""),
+            n => writeln!(out, "{:indent$}{n} more frames", ""),
+        }
+    };
+    let (native, python) = lines.split_at(python.unwrap_or(0));
+    if native.is_empty() {
+        return write(python, native_count);
     }
+    write(native, native_count)?;
+    write(python, PYTHON_FRAMES)
 }
 
 /// The names from the outermost open call to this one.

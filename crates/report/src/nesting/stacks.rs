@@ -33,6 +33,11 @@ fn has_no_file(frame: &Frame) -> bool {
     frame.is_python && frame.source.as_ref().is_some_and(|(file, _)| file.starts_with('<'))
 }
 
+/// Whether the line of a frame is that of a frame of Python.
+pub(crate) fn is_of_python(line: &str) -> bool {
+    line.contains(" [Python]") || line.contains(" [Python, ")
+}
+
 /// The function of a frame, or its place in the object if it has no symbol.
 pub(crate) fn frame_name(frame: &Frame) -> String {
     match (&frame.function, &frame.object) {

@@ -160,7 +160,7 @@ impl Collectives {
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
         let made_by = of.made_by.as_ref().map_or_else(|| "its making was not recorded".to_owned(), Clone::clone);
-        let ranks = of.ranks.map_or_else(|| "ranks not known".to_owned(), |ranks| format!("{ranks} ranks"));
+        let ranks = of.ranks.map_or_else(|| "ranks not known".to_owned(), |ranks| if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") });
         writeln!(out, "{}: {ranks}, {made_by}, {}", of.name, of.agreement())?;
         writeln!(out, "    called enqueued complete  rank")?;
         for member in &of.members {
@@ -182,9 +182,11 @@ impl Collectives {
             };
             writeln!(out, "{called:>10} {enqueued:>8} {complete:>8}  {}{of_rank}{end}", printable(&member.label))?;
         }
-        for ranks in of.unknown_ranks.chunks(16) {
-            let text = ranks_text(ranks.to_vec());
-            writeln!(out, "{:>10} {:>8} {:>8}  {text}, not known: no call in these files", "-", "-", "-")?;
+        for (ranks, reason) in job.unknown_ranks(of) {
+            for ranks in ranks.chunks(16) {
+                let text = ranks_text(ranks.to_vec());
+                writeln!(out, "{:>10} {:>8} {:>8}  {text}, not known: {}", "-", "-", "-", printable(&reason))?;
+            }
         }
         let mut rows = Self::spread(job, of);
         rows.sort_by_key(|row| std::cmp::Reverse((row.total_ns, row.calls)));
@@ -324,7 +326,15 @@ impl Report for Collectives {
                     let present: Vec<&str> = present.iter().map(label).collect();
                     vec![json!({"ranks": absent, "call": null}), json!({"ranks": present, "call": call})]
                 }
-                _ => Vec::new(),
+                FindingKind::Transfer { member, peer, peer_signature, signature, .. } => {
+                    let side = |place: &usize, signature: Option<u32>| {
+                        let run = of.members.get(*place).map(|member| member.run);
+                        let call = signature.map(|signature| job.text(run, signature));
+                        json!({"ranks": [label(place)], "call": call})
+                    };
+                    vec![side(peer, *peer_signature), side(member, Some(*signature))]
+                }
+                FindingKind::NotJoined { .. } | FindingKind::Before { .. } => Vec::new(),
             };
             let line = json!({
                 "type": "collective_finding", "kind": finding.kind.word(), "communicator": of.name,

@@ -4,7 +4,7 @@
 use cutap_collect::record::{FolderScan, damaged_parts, read_by_another, without_end};
 use cutap_collect::{Error, Result, cannot, not_ours, of_ranks, output_file, print_notice};
 use cutap_trace::{End, RecordingCoverage, RunPath, Why, open_file};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// What is not there is neither a file nor a folder; a folder that can be listed while its files cannot be read would
@@ -34,6 +34,10 @@ pub fn readable(run: &Path) -> Result<()> {
                 "cannot read {run}: it is a pipe or a device, and a recording is not read from front to back; put it into a file"
             )));
         }
+        Ok(data) if data.is_file() && is_answer(run) => {
+            let run = run.display();
+            return Err(Error::own(format!("{run} is an answer of cutap where --json; cutap where {run} reads it")));
+        }
         Ok(data) if data.is_file() && data.len() == 0 && output_file::is_locked(run) => {
             let run = run.display();
             return Err(Error::own(format!(
@@ -50,6 +54,14 @@ pub fn readable(run: &Path) -> Result<()> {
         Err(e) if e.kind() != ErrorKind::NotFound && run.is_dir() => unusable(e),
         _ => Ok(()),
     }
+}
+
+/// Whether a file is what `cutap where --json` printed.
+fn is_answer(path: &Path) -> bool {
+    let head = br#"{"type":"where""#;
+    let mut first = [0; 15];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *head
 }
 
 /// Notes of an answer that are printed in full.

@@ -127,9 +127,11 @@ impl Drop for Job {
         }
         self.ranks.iter_mut().for_each(|rank| drop((rank.kill(), rank.wait())));
         // The memory in which ranks meet has a name until the last one has come.
-        let number = fs::read(self.folder.join("id")).ok().and_then(|id| id.first_chunk::<8>().copied());
-        if let Some(number) = number.map(u64::from_ne_bytes) {
-            let _ = fs::remove_file(format!("/dev/shm/nccl-stand-in-{number:016x}"));
+        for file in ["id", "id.smaller", "id.grown"] {
+            let number = fs::read(self.folder.join(file)).ok().and_then(|id| id.first_chunk::<8>().copied());
+            if let Some(number) = number.map(u64::from_ne_bytes) {
+                let _ = fs::remove_file(format!("/dev/shm/nccl-stand-in-{number:016x}"));
+            }
         }
     }
 }
@@ -351,6 +353,28 @@ fn split_communicators() {
     let rank = |label: &str, rank: u64| (label.to_owned(), rank);
     assert_eq!(facts(&lines[1]), (Some(2), Some(8), vec![rank("rank 0", 1), rank("rank 2", 0)]), "{report}");
     assert_eq!(facts(&lines[2]), (Some(2), Some(8), vec![rank("rank 1", 1), rank("rank 3", 0)]), "{report}");
+}
+
+/// Without one rank, with one more, and by several unique ids.
+#[test]
+fn shrunk_grown_and_scalable_communicators() {
+    let jobs = ["shrunk", "grown", "scalable"].map(|kind| Job::start(kind, 4));
+    let facts = jobs.map(|mut job| {
+        job.wait();
+        let report = job.report(&["--json"]).stdout;
+        let lines = json_lines(&report).filter(|line| line["type"] == "communicator");
+        let facts = |line: Value| {
+            let member = |of: &Value| of["rank_in_communicator"].as_u64().unwrap_or(99);
+            let members: Vec<u64> = line["members"].as_array().expect("a list").iter().map(member).collect();
+            (line["made_by"].as_str().unwrap_or("").to_owned(), line["agreed"].as_u64().unwrap_or(0), members)
+        };
+        lines.map(facts).collect::<Vec<_>>()
+    });
+    let of = |made_by: &str, agreed: u64, ranks: u64| (made_by.to_owned(), agreed, (0..ranks).collect::<Vec<u64>>());
+    let world = || of("ncclCommInitRank", 16, 4);
+    assert_eq!(facts[0], [world(), of("ncclCommShrink", 8, 3)]);
+    assert_eq!(facts[1], [world(), of("ncclCommInitRank", 0, 3), of("ncclCommGrow", 8, 4)]);
+    assert_eq!(facts[2], [of("ncclCommInitRankScalable", 16, 4)]);
 }
 
 /// The page of ranks has the lines of the report.

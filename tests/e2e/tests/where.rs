@@ -259,6 +259,8 @@ fn answers_are_joined() {
     assert!(first[1].starts_with(&format!("rank 3  {host}  pid ")), "{joined}");
     let alone = finish(Command::new(cutap()).arg("where").arg(&files[0])).stdout;
     assert_eq!(normal(&alone, pid), normal(&text, pid));
+    let report = finish(Command::new(cutap()).args(["report", "--collectives"]).arg(&files[0]));
+    assert!(report.stderr.contains("is an answer of cutap where --json; cutap where "), "{report:?}");
     // Other lines in such a file are left out.
     let noisy = program.folder.join("noisy.json");
     fs::write(&noisy, format!("srun: job 77 started\n{answer}\n{other}")).expect("the folder is writable");

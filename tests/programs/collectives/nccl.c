@@ -318,6 +318,31 @@ int ncclCommSplit(struct ncclComm *comm, int color, int key, struct ncclComm **t
     return ncclSuccess;
 }
 
+int ncclCommInitRankScalable(struct ncclComm **to, int ranks, int rank, int id_count, ncclUniqueId *ids, struct ncclConfig *config) {
+    (void)config;
+    return id_count < 1 ? ncclInvalidArgument : start(to, ranks, ids[0], rank, 1);
+}
+int ncclCommShrink(struct ncclComm *comm, int *excluded, int excluded_count, struct ncclComm **to, struct ncclConfig *config, int flags) {
+    (void)config, (void)flags;
+    if (!comm) return ncclInvalidArgument;
+    char name[sizeof comm->name + 32];
+    int before = 0;
+    for (int n = 0; n < excluded_count; n++) {
+        if (excluded[n] == comm->rank) return ncclInvalidUsage;
+        before += excluded[n] < comm->rank;
+    }
+    snprintf(name, sizeof name, "%s-shrunk-%llu", comm->name, comm->splits++);
+    *to = make(name, comm->ranks - excluded_count, comm->rank - before);
+    if (!*to) return ncclSystemError;
+    wait_for_all(*to);
+    return ncclSuccess;
+}
+/* Ranks that are in the smaller one pass it, and no rank. */
+int ncclCommGrow(struct ncclComm *comm, int ranks, const ncclUniqueId *id, int rank, struct ncclComm **to, struct ncclConfig *config) {
+    (void)config;
+    return id ? start(to, ranks, *id, comm ? comm->rank : rank, 1) : ncclInvalidArgument;
+}
+
 int ncclCommCount(const struct ncclComm *comm, int *count) { return *count = comm->ranks, ncclSuccess; }
 int ncclCommUserRank(const struct ncclComm *comm, int *rank) { return *rank = comm->rank, ncclSuccess; }
 int ncclCommGetAsyncError(struct ncclComm *comm, int *error) {

@@ -87,6 +87,7 @@ static void step(int n) {
         all_reduce(128, ncclFloat32, ncclSum, world, stream);
         CHECK(ncclGroupEnd() == 0);
     }
+    if (second && (is("shrunk") || is("grown"))) all_reduce(32, ncclFloat32, ncclSum, second, stream);
     if (is("split")) CHECK(ncclReduceScatter(buffer, buffer, 4 + rank % 2, ncclFloat32, ncclSum, second, stream) == 0);
     if (is("failed") && rank == wrong)
         CHECK(ncclAllReduce(buffer, buffer, 1, 99, ncclSum, world, stream) == ncclInvalidArgument);
@@ -128,6 +129,17 @@ static void threads(P context) {
         all_reduce(2 * n + 1, ncclFloat32, ncclSum, world, stream);
         usleep(20000);
     }
+}
+
+/* All but the last rank have a smaller communicator, which grows by that one. */
+static void grow(const char *path) {
+    char path_of[4096];
+    ncclComm_t smaller = 0;
+    snprintf(path_of, sizeof path_of, "%s.smaller", path);
+    if (rank != wrong) CHECK(ncclCommInitRank(&smaller, ranks - 1, unique_id(path_of), rank) == ncclSuccess);
+    snprintf(path_of, sizeof path_of, "%s.grown", path);
+    ncclUniqueId id = unique_id(path_of);
+    CHECK(ncclCommGrow(smaller, ranks, &id, smaller ? -1 : rank, &second, 0) == ncclSuccess);
 }
 
 /* Four launches of a graph with three collectives. */
@@ -178,9 +190,14 @@ int main(int argc, char **argv) {
         int error = ncclInProgress;
         CHECK(ncclCommInitRankConfig(&world, ranks, id, rank, &config) == ncclInProgress);
         while (ncclCommGetAsyncError(world, &error) == 0 && error == ncclInProgress) usleep(1000);
+    } else if (is("scalable")) {
+        ncclUniqueId ids[2] = {id, id};
+        CHECK(ncclCommInitRankScalable(&world, ranks, rank, 2, ids, 0) == ncclSuccess);
     } else {
         CHECK(ncclCommInitRank(&world, ranks, id, rank) == ncclSuccess);
     }
+    if (is("shrunk") && rank != wrong) CHECK(ncclCommShrink(world, &wrong, 1, &second, 0, 0) == ncclSuccess);
+    if (is("grown")) grow(argv[2]);
     if (is("order")) CHECK(ncclCommSplit(world, 0, rank, &second, 0) == ncclSuccess);
     if (is("split")) CHECK(ncclCommSplit(world, rank % 2, -rank, &second, 0) == ncclSuccess);
     if (is("threads")) threads(context);

@@ -95,8 +95,8 @@ fn saved_documents(path: &Path) -> Result<Vec<HangDocument>> {
     if documents.is_empty() {
         return Err(refuse(why));
     }
-    let others = lines().count() - documents.len();
-    let (lines, are) = if others == 1 { ("1 line".to_owned(), "is") } else { (format!("{others} lines"), "are") };
+    let left_out = lines().count() - documents.len();
+    let (lines, are) = if left_out == 1 { ("1 line".to_owned(), "is") } else { (format!("{left_out} lines"), "are") };
     let path = path.display();
     print_notice(&format!("{lines} of {path} {are} left out: only answers of cutap where --json are read"));
     Ok(documents)

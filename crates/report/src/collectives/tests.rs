@@ -222,7 +222,7 @@ fn transfers_are_matched_by_their_numbers() {
     assert!(verdict(&all).contains("rank 1 has not received what rank 0 sent"), "{}", verdict(&all));
 }
 
-/// A rank that lacks a transfer goes on; the one that waits for it is late for the next call of all.
+/// A rank that lacks a transfer continues; the one that waits for it is late for the next call of all.
 #[test]
 fn a_transfer_that_is_missing_is_the_reason() {
     let at = |is_send, peer, number, start_ns| Transfer {

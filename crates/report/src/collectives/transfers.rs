@@ -38,7 +38,7 @@ impl Direction<'_> {
 
     /// The first number from which the other side is behind before each call of all ranks that it has come to: that
     /// call, and the transfer that it lacks there.
-    fn behind(&self, own_next: u64, peer_next: u64) -> Option<(u64, u64)> {
+    fn first_missing(&self, own_next: u64, peer_next: u64) -> Option<(u64, u64)> {
         let (own, peer) = (self.transfers(self.own_steps), self.transfers(self.peer_steps));
         let first_peer = match (peer.first(), self.of_peer.has_older_transfers) {
             (Some((number, _)), _) => *number,
@@ -58,7 +58,7 @@ impl Direction<'_> {
         let first = first_call(&own_calls, own_next).max(first_call(&peer_calls, peer_next));
         // The other side has called all of these; this one comes to the last one next, at the latest.
         let last = (peer_next.checked_sub(1)?).min(own_next);
-        let mut found = None;
+        let mut missing = None;
         for call in (first..=last).rev() {
             // What has no order to the call, since it is in one group with it, counts for neither side.
             let own_before = match own_calls.binary_search_by_key(&call, |(number, _)| *number) {
@@ -71,9 +71,9 @@ impl Direction<'_> {
             if own_last <= peer_last {
                 break;
             }
-            found = Some((call, peer_last));
+            missing = Some((call, peer_last));
         }
-        found
+        missing
     }
 }
 
@@ -101,7 +101,7 @@ impl<'a> JobCollectives<'a> {
                 }
             }
         }
-        // A rank that waits in a transfer of its own is late for that reason.
+        // A rank that waits in another transfer is late for that reason.
         let waits = |of: &Finding| match of.kind {
             FindingKind::Transfer { peer, .. } => all.iter().any(|other| match other.kind {
                 FindingKind::Transfer { member, .. } => member == peer && other.start_ns < of.start_ns,
@@ -139,9 +139,9 @@ impl<'a> JobCollectives<'a> {
         let sent = communicator.transfers.iter().filter(|of| of.is_send && Some(of.peer) == peer.rank);
         for transfer in sent {
             while received.next_if(|other| other.number < transfer.number).is_some() {}
-            let Some(other) = received.peek().filter(|other| other.number == transfer.number) else { continue };
-            if without_peer(transfer, own) != without_peer(other, peer) {
-                let signature = Some(other.call.signature);
+            let Some(receive) = received.peek().filter(|receive| receive.number == transfer.number) else { continue };
+            if without_peer(transfer, own) != without_peer(receive, peer) {
+                let signature = Some(receive.call.signature);
                 return Some(transfer_finding(place, direction, &Unmatched { transfer, before: None }, signature));
             }
         }
@@ -163,7 +163,7 @@ impl<'a> JobCollectives<'a> {
             communicator.transfers.iter().filter(|of| of.is_send == direction.is_send && Some(of.peer) == peer.rank);
         // A small one may be complete before the other side is there.
         let is_open = |transfer: &&Transfer| transfer.call.state != CallState::Complete;
-        if let Some((call, number)) = direction.behind(own_next, peer_next) {
+        if let Some((call, number)) = direction.first_missing(own_next, peer_next) {
             let transfer = own_transfers.clone().find(|transfer| transfer.number == number).filter(is_open);
             if let Some(transfer) = transfer {
                 return Some(transfer_finding(place, direction, &Unmatched { transfer, before: Some(call) }, None));

@@ -45,8 +45,8 @@ impl JobCollectives<'_> {
     /// The sentence where no two ranks of a communicator are known.
     pub(super) fn nothing_to_compare(&self) -> Option<String> {
         let of = self.joined.iter().find(|of| !of.unknown_ranks.is_empty())?;
-        let known = labels(of.members.iter());
-        Some(format!("nothing to compare: only {known} of {} is known{}", of.name, self.unknown_text(of)))
+        let members = labels(of.members.iter());
+        Some(format!("nothing to compare: only {members} of {} is known{}", of.name, self.unknown_text(of)))
     }
 
     /// Files that are of one rank, or have nothing to do with each other.
@@ -71,14 +71,14 @@ impl JobCollectives<'_> {
             }
         }
         for (n, run) in self.runs.iter().enumerate() {
-            let same = |other: &usize| run.rank.is_some() && self.runs[*other].rank == run.rank;
+            let is_same_rank = |other: &usize| run.rank.is_some() && self.runs[*other].rank == run.rank;
             let shares = |other: usize| {
                 self.joined.iter().any(|of| {
                     let has = |run: usize| of.members.iter().any(|member| member.run == run);
                     has(n) && has(other)
                 })
             };
-            if let Some(other) = (0..n).find(same).filter(|other| !shares(*other)) {
+            if let Some(other) = (0..n).find(is_same_rank).filter(|other| !shares(*other)) {
                 add(run.rank.unwrap_or(0), other, n, ", which share no communicator: they may be of two jobs");
             }
         }

@@ -40,19 +40,19 @@ pub fn write_documents(documents: &[HangDocument], out: &mut dyn io::Write) -> i
 
 /// Runs of which the program has ended, by how it ended.
 fn write_program_ends(documents: &[&HangDocument], out: &mut dyn io::Write) -> io::Result<()> {
-    let mut ends: Vec<(&str, Vec<u32>)> = Vec::new();
+    let mut by_end: Vec<(&str, Vec<u32>)> = Vec::new();
     for document in documents.iter().filter(|document| !document.is_live) {
         let Some(end) = &document.program_end else { continue };
         let Some(rank) = document.rank else {
             writeln!(out, "{}: its program {end}", printable(&document.run))?;
             continue;
         };
-        match ends.iter_mut().find(|(other, _)| *other == end) {
+        match by_end.iter_mut().find(|(other, _)| *other == end) {
             Some((_, ranks)) => ranks.push(rank),
-            None => ends.push((end, vec![rank])),
+            None => by_end.push((end, vec![rank])),
         }
     }
-    ends.into_iter().try_for_each(|(end, ranks)| {
+    by_end.into_iter().try_for_each(|(end, ranks)| {
         let programs = if ranks.len() == 1 { "its program" } else { "their programs" };
         writeln!(out, "{}: {programs} {end}", ranks_text(ranks))
     })

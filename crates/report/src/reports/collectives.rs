@@ -160,7 +160,11 @@ impl Collectives {
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
         let made_by = of.made_by.as_ref().map_or_else(|| "its making was not recorded".to_owned(), Clone::clone);
-        let ranks = of.ranks.map_or_else(|| "ranks not known".to_owned(), |ranks| if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") });
+        let ranks = match of.ranks {
+            None => "ranks not known".to_owned(),
+            Some(1) => "1 rank".to_owned(),
+            Some(ranks) => format!("{ranks} ranks"),
+        };
         writeln!(out, "{}: {ranks}, {made_by}, {}", of.name, of.agreement())?;
         writeln!(out, "    called enqueued complete  rank")?;
         for member in &of.members {

@@ -146,13 +146,16 @@ def build(nvcc, folder, out):
 # What differs between two runs with the same driver: times, rates, addresses, names of processes.
 VARYING = re.compile(
     r"(?i)[-+]?\d*\.?\d+(e[-+]?\d+)?\s*(ms|msec|msecs|milliseconds|us|usec|ns|s|sec|secs|seconds|gb/s|mb/s|gflops?/?s?|gflop/s"
-    r"|tflops|mpixels/s|melements/s|mvoxels/s|options/sec|cycles|fps|%|kb|mb|mbytes|bytes)\b|0x[0-9a-f]+|\bpid\b.*"
+    r"|tflops|mpixels/s|megaelements/s|melements/s|gsamples/s|mvoxels/s|options/sec|cycles|fps|%|kb|mb|mbytes|bytes)\b|0x[0-9a-f]+|\bpid\b.*"
 )
-TIMED_LINE = re.compile(r"(?i)time|throughput|bandwidth|perf|speed|elapsed|clock|gflop|per second|memory.*(free|available|total)")
+TIMED_LINE = re.compile(r"(?i)time|throughput|bandwidth|perf|speed|elapsed|clock|gflop|samples/s|per sec|driver version|memory.*(free|available|total)")
+
+# Rows of a table of times.
+NUMBERS_ONLY = re.compile(r"\d+(\s+\d+\.\d+)+\s*")
 
 
 def readable(text):
-    lines = (line for line in text.splitlines() if not TIMED_LINE.search(line))
+    lines = (line for line in text.splitlines() if not TIMED_LINE.search(line) and not NUMBERS_ONLY.fullmatch(line))
     return "\n".join(VARYING.sub("#", line).rstrip() for line in lines)
 
 

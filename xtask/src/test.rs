@@ -78,7 +78,10 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     });
     stage("programs on the simulated driver", &mut || {
         let mut all = test(&["test", "--package", "cutap-e2e"]);
-        tests(all.env("CUTAP_BIN", release(root).join("cutap")), &mut sum)
+        // Most of their time they wait for programs.
+        let threads = std::thread::available_parallelism().map_or(4, |cores| 2 * cores.get());
+        all.env("CUTAP_BIN", release(root).join("cutap")).env("RUST_TEST_THREADS", threads.to_string());
+        tests(&mut all, &mut sum)
     });
     if large {
         // Libraries' wheels are gigabytes: their headers are compared by whoever imports them.

@@ -33,6 +33,9 @@ pub fn of_loss(loss: &Loss) -> Fault {
     if loss.called.as_deref() == Some("__assertfail") {
         return Fault::ASSERT;
     }
+    if loss.trapped {
+        return Fault::LAUNCH_FAILED;
+    }
     match (loss.xid, loss.sm.map(|sm| sm.error & ERROR)) {
         (31, _) | (13, Some(0x0e)) => Fault::ILLEGAL_ADDRESS,
         (13, Some(0x0f)) => Fault::MISALIGNED_ADDRESS,
@@ -53,24 +56,41 @@ mod tests {
 
     fn loss(xid: u32, error: Option<u32>) -> Loss {
         let sm = error.map(|error| SmError { sm: 0, error, instruction: 0 });
-        Loss { xid, time: 0, fault: None, sm, detail: String::new(), kernel: None, called: None }
+        Loss { xid, time: 0, fault: None, sm, detail: String::new(), kernel: None, called: None, trapped: false }
     }
 
     #[test]
     fn results_of_faults() {
         for (xid, error, result) in [
             (31, None, 700),
+            (31, Some(0x0f), 700),
             (13, Some(0x0e), 700),
             (13, Some(0x0f), 716),
+            // As an H200 wrote it for a box of a tensor map that is not aligned: other bits say more.
+            (13, Some(0x2_000b), 715),
             (13, Some(0x09), 715),
+            (13, Some(0x11), 715),
             (13, Some(0x10), 717),
+            (13, Some(0x04), 718),
             (13, Some(0x05), 718),
+            (13, Some(0x06), 718),
+            (13, Some(0x01), 714),
+            (13, Some(0x03), 714),
+            (13, Some(0x0c), 719),
+            (13, Some(0x20), 719),
             (13, None, 719),
+            (43, None, 719),
             (109, None, 702),
+            (48, None, 214),
         ] {
             assert_eq!(of_loss(&loss(xid, error)).0, result, "{xid} {error:?}");
         }
         let called = Some("__assertfail".to_owned());
-        assert_eq!(of_loss(&Loss { called, ..loss(13, Some(0x09)) }).0, 710);
+        let asserts = Loss { called, trapped: true, ..loss(13, Some(0x09)) };
+        assert_eq!(of_loss(&asserts).0, 710);
+        // A trap of the program, whatever the register says of it.
+        for error in [0x09, 0x0b, 0x05] {
+            assert_eq!(of_loss(&Loss { trapped: true, ..loss(13, Some(error)) }).0, 719);
+        }
     }
 }

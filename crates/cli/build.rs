@@ -8,18 +8,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose change makes the nested build run again.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 19] = [
     "wire",
     "calls",
     "cubin",
     "rm",
+    "tensor-map",
     "cudest",
+    "driver",
+    "gpu-engine",
+    "libcuda",
     "hook",
     "preload",
     "gpu-time",
     "inject",
+    "limit",
+    "quantity",
     "sim/machine",
-    "sim/cuda",
+    "sim/engine",
     "sim/nvml",
     "sim/cupti",
 ];
@@ -42,7 +48,7 @@ fn main() {
     println!("cargo::rustc-link-arg-bins=-no-pie");
     let preload = build(&root, "cutap-preload", &["--features", "inject"], &[]);
     println!("cargo::rustc-env=CUTAP_PRELOAD={}", preload.display());
-    let sim = build(&root, "cutap-sim", &[], &["-C", "link-arg=-Wl,-soname,libcuda.so.1"]);
+    let sim = build(&root, "cutap-libcuda", &[], &["-C", "link-arg=-Wl,-soname,libcuda.so.1"]);
     println!("cargo::rustc-env=CUTAP_SIM={}", sim.display());
     let nvml = build(&root, "cutap-nvml", &[], &["-C", "link-arg=-Wl,-soname,libnvidia-ml.so.1"]);
     println!("cargo::rustc-env=CUTAP_NVML={}", nvml.display());

@@ -9,7 +9,7 @@
     wheels.py nvtx 13.5      a folder with include/nvtx3/; nvtx 11.8 has include/ and lib/libnvToolsExt.so.1
     wheels.py cublas 13.0    a folder with lib/libcublas.so.13 (400 MB; for --large)
     wheels.py npp 12.4       a folder with lib/libnpp*.so.12 (410 MB; for --large)
-    wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (the 6 GB that crates/sim/cuda/tests/frameworks.py
+    wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (the 6 GB that crates/libcuda/tests/frameworks.py
                              fetches too, once; for --large)
     wheels.py perfetto 0.59  a folder with python3, which has Perfetto's message definitions (1 MB)
     wheels.py nvtx-python 0.2  a folder with python3, which has the package nvtx (0.1 MB)
@@ -129,7 +129,7 @@ def found_by(python: Path) -> None:
 
 def with_frameworks(name: str, work: Path) -> None:
     """The same with packages that the simulated driver's tests fetch too: gigabytes, of which one copy is enough."""
-    script = Path(__file__).resolve().parents[2] / "crates/sim/cuda/tests/frameworks.py"
+    script = Path(__file__).resolve().parents[2] / "crates/libcuda/tests/frameworks.py"
     done = subprocess.run([sys.executable, str(script), "folder", name], stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         unavailable(f"frameworks {name} from PyPI")

@@ -26,7 +26,7 @@ fn folder() -> &'static Path {
         let target = folder.ancestors().nth(2).expect("a folder in cargo's target folder").join("inside");
         std::fs::create_dir_all(&folder).expect("a folder for the libraries");
         for (package, built, name, features) in [
-            ("cutap-sim", "libcutap_sim.so", "libcuda.so.1", None),
+            ("cutap-libcuda", "libcutap_libcuda.so", "libcuda.so.1", None),
             ("cutap-sim-cupti", "libcutap_sim_cupti.so", "libcupti.so", None),
             ("cutap-gpu-time", "libcutap_gpu_time.so", "libcutap_gpu_time.so", Some("inject")),
         ] {

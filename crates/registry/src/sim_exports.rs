@@ -1,7 +1,7 @@
-//! Tables of `crates/sim/cuda` from `api/driver/*.toml` and `api/devices/h200.toml`: the exports of libcuda, the
+//! Tables of `crates/driver` from `api/driver/*.toml` and `api/devices/h200.toml`: the exports of libcuda, the
 //! names of results, and the simulated GPU.
 //!
-//! A function in `crates/sim/cuda/src/api/` with the name of an export is its implementation. This file finds it by its
+//! A function in `crates/driver/src/api/` with the name of an export is its implementation. This file finds it by its
 //! first line, so a new function needs no registration. Every other export gets the default answer.
 
 use crate::driver_exports::{Export, Exports, head};
@@ -55,12 +55,12 @@ struct Attribute {
     value: i32,
 }
 
-/// The generated files of `crates/sim/cuda`.
+/// The generated files of `crates/driver`.
 pub fn generate(root: &Path) -> Result<Vec<crate::File>, Error> {
-    let folder = Path::new("crates/sim/cuda/src/generated");
+    let folder = Path::new("crates/driver/src/generated");
     let source = Source::read(&root.join("api/driver/exports.toml"))?;
     let all = source.parse::<Exports>()?.exports;
-    let written = written_by_hand(&root.join("crates/sim/cuda/src/api"))?;
+    let written = written_by_hand(&root.join("crates/driver/src/api"))?;
     let mut files = crate::gpu_limits::generate(root, &all, &written)?;
     files.extend([
         (folder.join("exports.rs"), exports(&source, &all, &written)?),
@@ -86,9 +86,7 @@ fn exports(source: &Source, all: &[Export], written: &BTreeMap<String, String>) 
         }
     }
     if let Some(name) = written.keys().find(|name| !names.contains(name.as_str())) {
-        return Err(
-            source.error(0, format!("crates/sim/cuda has a function `{name}` that is not an export listed here"))
-        );
+        return Err(source.error(0, format!("crates/driver has a function `{name}` that is not an export listed here")));
     }
     let mut out = head("Every function that libcuda.so.1 exports.", "api/driver/exports.toml");
     out.push_str("use crate::export::Proc;\nuse crate::stub::{by_default, default, written};\n\n");

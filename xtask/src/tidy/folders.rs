@@ -83,7 +83,7 @@ const ORDER: &[(&str, &str, &[&str])] = &[
             "api",
         ],
     ),
-    ("sim/cuda", "", &["abi", "export", "counts", "host", "engine", "image", "state", "driver", "tables", "api"]),
+    ("driver", "", &["abi", "export", "counts", "host", "engine", "image", "state", "driver", "tables", "api"]),
 ];
 
 /// Crates whose modules name the file that they import, never a folder that re-exports it.

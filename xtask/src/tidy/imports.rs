@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
-/// The crates under `crates/`, by their folder there (`wire`, `sim/cuda`), with the path of that folder.
+/// The crates under `crates/`, by their folder there (`wire`, `sim/nvml`), with the path of that folder.
 pub(super) fn crates(root: &Path) -> Result<Vec<(String, PathBuf)>> {
     let top = root.join("crates");
     let mut found = Vec::new();

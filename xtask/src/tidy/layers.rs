@@ -24,7 +24,11 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-inject", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-limit", &["cutap-hook", "cutap-wire"]),
     ("cutap-machine", &["cutap-quantity"]),
-    ("cutap-sim", &["cutap-calls", "cutap-cubin", "cutap-cudest", "cutap-machine", "cutap-tensor-map"]),
+    // the front, the two engines, and the library that joins them: the front leans on no engine
+    ("cutap-driver", &["cutap-calls", "cutap-cubin", "cutap-machine", "cutap-tensor-map"]),
+    ("cutap-sim", &["cutap-driver", "cutap-machine"]),
+    ("cutap-gpu-engine", &["cutap-cudest", "cutap-driver", "cutap-machine"]),
+    ("cutap-libcuda", &["cutap-calls", "cutap-driver", "cutap-gpu-engine", "cutap-sim"]),
     ("cutap-nvml", &["cutap-calls", "cutap-machine"]),
     ("cutap-sim-cupti", &["cutap-calls", "cutap-machine"]),
     // outside

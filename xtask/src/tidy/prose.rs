@@ -98,7 +98,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The crate or folder of a path: `crates/wire`, `crates/sim/cuda`, `tests/e2e`, `docs`. A document at the root is
+/// The crate or folder of a path: `crates/wire`, `crates/sim/nvml`, `tests/e2e`, `docs`. A document at the root is
 /// counted alone.
 fn place(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').collect();
@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn place_of_a_path() {
-        let places = ["crates/sim/cuda/src/lib.rs", "crates/wire/src/a/b.rs", "tests/e2e/src/lib.rs", "docs/a/b.txt"];
-        assert_eq!(places.map(place), ["crates/sim/cuda", "crates/wire", "tests/e2e", "docs"]);
+        let places = ["crates/sim/nvml/src/lib.rs", "crates/wire/src/a/b.rs", "tests/e2e/src/lib.rs", "docs/a/b.txt"];
+        assert_eq!(places.map(place), ["crates/sim/nvml", "crates/wire", "tests/e2e", "docs"]);
         assert_eq!(place("README.md"), "README.md");
     }
 }

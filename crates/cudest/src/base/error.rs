@@ -221,6 +221,8 @@ pub struct Loss {
     pub kernel: Option<String>,
     /// The function of libcuda that the kernel called, if it ended there.
     pub called: Option<String>,
+    /// The SM stopped at an instruction by which a program ends its kernel: `trap` or `brkpt`.
+    pub trapped: bool,
     /// What else is known of it.
     pub detail: String,
 }
@@ -263,6 +265,8 @@ impl std::fmt::Display for Loss {
         }
         if let Some(called) = &self.called {
             write!(f, "; it called {called}, which cudest does not have")?;
+        } else if self.trapped {
+            write!(f, "; the instruction is a trap of the program")?;
         }
         f.write_str(&self.detail)
     }

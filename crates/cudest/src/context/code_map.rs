@@ -10,6 +10,8 @@ pub(crate) trait CodeMap: Send + Sync {
     fn missing_at(&self, address: u64) -> Option<String>;
     /// All functions of libcuda that the module calls.
     fn missing(&self) -> &[String];
+    /// The first half of the instruction at this address, if it is code of the module.
+    fn instruction_at(&self, address: u64) -> Option<u64>;
 }
 
 /// The modules of a context, while they are loaded.
@@ -38,6 +40,10 @@ impl CodeMaps {
 
     pub fn missing_at(&self, address: u64) -> Option<String> {
         self.find(|map| map.missing_at(address))
+    }
+
+    pub fn instruction_at(&self, address: u64) -> Option<u64> {
+        self.find(|map| map.instruction_at(address))
     }
 
     /// All functions of libcuda that modules call.

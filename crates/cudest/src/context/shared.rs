@@ -5,6 +5,7 @@ use crate::base::fork;
 use crate::base::wait::Backoff;
 use crate::context::code_map::CodeMaps;
 use crate::context::cooperative_state::CooperativeState;
+use crate::cubin::is_trap;
 use crate::encode::bank;
 use crate::kernel_driver::chip::Chip;
 use crate::kernel_driver::fault;
@@ -214,7 +215,8 @@ impl Shared {
         let kernel = self.faulting_kernel(sm);
         let called = sm.and_then(|sm| self.code_maps.missing_at(sm.instruction));
         let detail = if called.is_some() { String::new() } else { self.missing_detail(xid, sm) };
-        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, kernel, called, detail }).clone())
+        let trapped = sm.is_some_and(|sm| self.is_trap(sm));
+        Some(self.lost.get_or_init(|| Loss { xid, time, fault, sm, kernel, called, trapped, detail }).clone())
     }
 
     /// The kernel with the instruction that an SM reports, or else the one that runs, if only one does.
@@ -227,6 +229,16 @@ impl Shared {
             running.dedup();
             if let [code] = running[..] { at(code) } else { None }
         })
+    }
+
+    /// Whether an SM stopped at a trap of the program. Its register has no error of that name, so the instruction is
+    /// read. The address may be the one behind the trap.
+    fn is_trap(&self, sm: SmError) -> bool {
+        const INSTRUCTION: u64 = 16;
+        const OF_A_TRAP: [u32; 3] = [0x09, 0x0b, 0x11];
+        let at = |address| self.code_maps.instruction_at(address).is_some_and(is_trap);
+        let is_behind = || OF_A_TRAP.contains(&(sm.error & 0xff)) && at(sm.instruction.wrapping_sub(INSTRUCTION));
+        at(sm.instruction) || is_behind()
     }
 
     /// The functions of libcuda that a kernel may have called, if nothing says where it ended.

@@ -23,6 +23,14 @@ const TRAP: [u64; 6] = [
     0x000f_c000_0383_ffff,
 ];
 
+/// Whether an instruction ends or stops its kernel on purpose: BPT, which PTX calls `trap` and `brkpt`. `word` is its
+/// first half.
+pub(crate) fn is_trap(word: u64) -> bool {
+    const OPCODE: u64 = 0xfff;
+    const BPT: u64 = 0x95c;
+    word & OPCODE == BPT
+}
+
 /// Where each section of a cubin goes, from a base that is a multiple of 1 MiB.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
@@ -171,6 +179,17 @@ mod tests {
         let image = layout.image(&cubin, &relocations, 0x7f00_0000_0000).unwrap();
         let (at, size) = layout.code_range(cubin.kernels.iter().find(|kernel| kernel.name == name).unwrap()).unwrap();
         image[at as usize..(at + size) as usize].to_vec()
+    }
+
+    /// The trap of a program, by ptxas, and no other instruction there.
+    #[test]
+    fn traps() {
+        let trapped = code(include_bytes!("../../tests/cubins/faults-ptxas-12.9-sm_90.cubin"), "trapped");
+        let words: Vec<bool> =
+            trapped.chunks(16).map(|i| is_trap(u64::from_le_bytes(*i.first_chunk().unwrap()))).collect();
+        assert_eq!(words.iter().position(|is_trap| *is_trap), Some(1));
+        assert_eq!(words.iter().filter(|is_trap| **is_trap).count(), 1);
+        assert!(is_trap(TRAP[0]));
     }
 
     /// Relocatable code gets the offsets of constants that NVIDIA's linker gives it.

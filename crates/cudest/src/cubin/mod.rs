@@ -6,7 +6,7 @@ mod image;
 mod relocation;
 
 pub use cutap_cubin::{Kernel as Entry, Parameter, Variable};
-pub(crate) use image::Layout;
+pub(crate) use image::{Layout, is_trap};
 
 use crate::base::error::{Error, Result};
 use cutap_cubin::Cubin;

@@ -132,6 +132,14 @@ impl CodeMap for Inner {
     fn missing(&self) -> &[String] {
         &self.missing
     }
+
+    fn instruction_at(&self, address: u64) -> Option<u64> {
+        let offset = address.checked_sub(self.memory.address())?;
+        let mut word = [0; 8];
+        // SAFETY: code is written when it is loaded, and then no more.
+        unsafe { self.memory.read(offset, &mut word) }.ok()?;
+        Some(u64::from_le_bytes(word))
+    }
 }
 
 impl Module {

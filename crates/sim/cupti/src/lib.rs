@@ -1,5 +1,5 @@
 //! libcupti.so of the simulated machine: activity records of kernels, copies, sets and driver calls. The simulated
-//! driver (`crates/sim/cuda`) reports what programs submit. The times of the records are invented: they grow, and
+//! driver (`crates/driver`) reports what programs submit. The times of the records are invented: they grow, and
 //! follow the order of a stream. No kernel runs.
 //!
 //! The shared library is built by

@@ -1,5 +1,5 @@
 //! libnvidia-ml.so.1: NVML of the simulated machine, for programs that list GPUs before they start the driver. It has
-//! the GPUs, uuids and PCI addresses of the simulated driver (`crates/sim/cuda`). Queries return recorded answers of
+//! the GPUs, uuids and PCI addresses of the simulated driver (`crates/driver`). Queries return recorded answers of
 //! an H200.
 //!
 //! The shared library is built by

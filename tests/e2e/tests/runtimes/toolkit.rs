@@ -62,7 +62,7 @@ fn descriptors_as_nvidia_made_them() {
     if !large("cuBLASLt, cuSPARSE and cuDNN as NVIDIA makes them") {
         return;
     }
-    let script = sources().join("../../crates/sim/cuda/tests/frameworks.py");
+    let script = sources().join("../../crates/libcuda/tests/frameworks.py");
     // Not by `finish`: fetching them takes longer than any program may.
     let found = Command::new("python3").arg(script).args(["folder", "12"]).output().expect("python3 runs");
     if found.status.code() == Some(3) {

@@ -5,7 +5,7 @@ use crate::abi::{Out, answer, put_list};
 use crate::device::Device;
 use std::ffi::c_void;
 
-/// The start of `Counts` in crates/sim/cuda/src/report.rs, which the simulated driver exports.
+/// The start of `Counts` in crates/driver/src/report.rs, which the simulated driver exports.
 #[repr(C)]
 struct Counts {
     len: u64,

@@ -2,7 +2,8 @@
 
     python3 tests/gpu/memory.py CUTAP OUT
 
-It needs PyTorch. 102 tensors are made on known lines; then a training with a backward pass. The program prints what
+It needs PyTorch. 102 tensors are made on known lines; then a training with a
+backward pass, and one whose nodes are counted. The program prints what
 PyTorch says itself, and of each tensor line what sys._getframe says.
 """
 
@@ -48,6 +49,17 @@ def check(part, flags):
     if "--python" in flags:
         wrong = {line: (count, found.get(line)) for line, count in said["lines"].items() if found.get(line) != count}
         say(not wrong, f"{name}: {sum(said['lines'].values())} tensors on {len(said['lines'])} lines; wrong: {wrong}")
+        is_backward = lambda line: ", backward " in line
+        in_backward = {line: count for line, count in found.items() if is_backward(line)}
+        if part == "backward":
+            wrong = {line: (count, found.get(line)) for line, count in said["nodes"].items() if found.get(line) != count}
+            unknown = [line for line in in_backward if line not in said["nodes"]]
+            say(said["nodes"] and not wrong and not unknown,
+                f"{name}: {sum(said['nodes'].values())} blocks of nodes on {len(said['nodes'])} lines; wrong: {wrong}, "
+                f"not of a node: {unknown}")
+        if part in ("training", "backward"):
+            no_line = [line for line in found if "no line" in line or "autograd thread" in line]
+            say(in_backward and not no_line, f"{name}: {sum(in_backward.values())} blocks of backward passes; {no_line}")
     print("   ", ", ".join(f"{line}: {count}" for line, count in list(found.items())[:6]))
     text = subprocess.run([CUTAP, "report", "--allocations", "--top", "4", file], capture_output=True, text=True)
     print("\n".join("    " + line for line in text.stdout.splitlines()[:8]))
@@ -55,7 +67,7 @@ def check(part, flags):
 
 def main():
     os.makedirs(OUT, exist_ok=True)
-    for part in ["tensors", "training", "refused"]:
+    for part in ["tensors", "training", "refused", "backward"]:
         check(part, ["--python"])
     check("training", [])
     check("training", ["--python", "--stack"])

@@ -124,3 +124,60 @@ fn recorded_from_the_middle() {
     let text = report(&folder, &["report", "--allocations", "--from", &from]);
     assert!(text.contains("(handed out before the recording) [PyTorch]"), "{text}");
 }
+
+/// The libraries of an autograd. `flags`: which of PyTorch's.
+fn autograd(flags: &[&str]) -> Scratch {
+    let folder = libraries();
+    let shared = [&["-fPIC", "-shared", "-Wl,-z,lazy"], flags].concat();
+    let named = ["-Wl,-soname,libtorch_cpu.so", "-pthread"];
+    build("g++", &folder, "torch_cpu.cpp", "libtorch_cpu.so", &[&shared[..], &named].concat());
+    build("g++", &folder, "torch_python.cpp", "libtorch_python.so", &[&shared[..], &["-l:libtorch_cpu.so"]].concat());
+    folder
+}
+
+fn record_backward(folder: &Path) -> Value {
+    let script = source("backward.py");
+    record(folder, &["--python"], &["python3", script.to_str().unwrap(), folder.to_str().unwrap()])
+}
+
+/// A block of a backward pass has the line that began the pass, and the one that made the node. Nodes as PyTorch 2.2 has
+/// them and as 2.15, in words that are bound at the first call or at the start; in threads, in exceptions, and a pass
+/// inside a pass.
+#[test]
+fn backward_passes() {
+    for flags in [&[][..], &["-DINTRUSIVE"], &["-DINTRUSIVE", "-Wl,-z,now"]] {
+        let folder = autograd(flags);
+        let printed = record_backward(&folder);
+        let json = report(&folder, &["report", "--allocations", "--json"]);
+        let lines = of_type(&json, "pool_line");
+        let found = lines.iter().map(|line| (line["line"].as_str().unwrap().to_owned(), line["count"].clone()));
+        let found: serde_json::Map<String, Value> = found.collect();
+        assert_eq!(&Value::Object(found), &printed["count"], "{flags:?}: {json}");
+        let named = report(&folder, &["report", "--by", "line", "-e", "reportMemoryUsageToProfiler"]);
+        assert!(named.contains("backward.py:37 step, backward of backward.py:26 forward"), "{named}");
+        let shown = report(&folder, &["show", "-e", "reportMemoryUsageToProfiler"]);
+        let stack = "    at backward of node graph.py:25 (MmBackward0) [Python]\n    at backward of forward \
+                     backward.py:28 (MmBackward0) [Python]\n    at backward of step backward.py:34 (MmBackward0) \
+                     [Python]\n";
+        assert!(shown.contains(stack), "{shown}");
+        assert!(shown.contains("    at node AccumulateGrad [Python]\n    at backward graph.py:"), "{shown}");
+        let calls = report(&folder, &["show", "--json", "-e", "reportMemoryUsageToProfiler"]);
+        let nodes = |call: &Value| call["stack"].as_array().unwrap().iter().any(|f| f["node"] == "MmBackward0");
+        assert!(of_type(&calls, "call").iter().any(nodes), "{calls}");
+    }
+}
+
+/// A PyTorch whose nodes are laid out otherwise is as it was, and one sentence says so.
+#[test]
+fn an_unknown_autograd() {
+    let folder = autograd(&["-DMOVED"]);
+    let printed = record_backward(&folder);
+    let json = report(&folder, &["report", "--allocations", "--json"]);
+    let counts = of_type(&json, "pool_line");
+    let no_line = counts.iter().find(|line| line["line"] == "(no line, thread pt_autograd_0)");
+    let all = printed["count"].as_object().unwrap();
+    let elsewhere = all.iter().filter(|(line, _)| !line.contains(" here,")).filter_map(|(_, count)| count.as_u64());
+    assert_eq!(no_line.map(|line| line["count"].as_u64()), Some(Some(elsewhere.sum())), "{json}");
+    let notes = report(&folder, &["report", "--notes"]);
+    assert_eq!(notes.matches("backward passes cutap cannot follow").count(), 1, "{notes}");
+}

@@ -23,6 +23,9 @@ pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
             false => write!(to, " [{object}]"),
         };
     }
+    if let (Some(node), Some(_)) = (&frame.node, &frame.source) {
+        let _ = write!(to, " ({node})");
+    }
     if frame.inlined {
         to.push_str(" (inlined)");
     }
@@ -133,6 +136,7 @@ pub(crate) fn stack_json(call: &Call) -> Option<Vec<Value>> {
             "function": f.function.as_ref().map(|f| &*f.0),
             "into": f.function.as_ref().and_then(|f| f.1),
             "inlined": f.inlined, "file": f.source.as_ref().map(|s| &*s.0), "line": f.source.as_ref().map(|s| s.1),
+            "node": f.node.as_deref(),
         })
     };
     Some(call.stack()?.frames.iter().map(frame).collect())

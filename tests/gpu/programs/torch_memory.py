@@ -81,7 +81,7 @@ def watch(node, began):
         seen.add(node)
         todo += [next_node for next_node, _ in node.next_functions]
         made = line_of(node)
-        name = f"{began}, backward of {made}" if made else f"{began}, backward node {node.name()}"
+        name = f"{began}, backward of {made}" if made else f"{began}, backward node {node.name().rsplit('::')[-1]}"
         before = []
         node.register_prehook(lambda *_, before=before: before.append(count()))
         def after(*_, before=before, name=name):

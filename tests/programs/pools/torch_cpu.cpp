@@ -17,6 +17,8 @@ struct GraphTask { long ran, failed; };
 struct InputBuffer {};
 struct ReadyQueue {};
 static Allocate allocate;
+static int (*set_current)(void *);
+static void *context;
 
 Node::Node(uint64_t number) : sequence(number), topological(0), has_parent(false), thread(0), bytes(0) {
     thread = at::RecordFunction::currentThreadId();
@@ -51,7 +53,11 @@ Future Engine::execute_with_graph_task(const std::shared_ptr<GraphTask> &task, N
         }
     };
     if (here) run();
-    else std::thread([&] { prctl(PR_SET_NAME, "pt_autograd_0"); run(); }).join();
+    else std::thread([&] {
+        prctl(PR_SET_NAME, "pt_autograd_0");
+        set_current(context);
+        run();
+    }).join();
     return Future();
 }
 
@@ -75,7 +81,9 @@ void InnerBackward::run() {
 }}
 
 using namespace torch::autograd;
-extern "C" void set_allocate(Allocate function) { allocate = function; }
+extern "C" void start(Allocate allocate_, int (*set_current_)(void *), void *context_) {
+    allocate = allocate_, set_current = set_current_, context = context_;
+}
 extern "C" Node *new_node(const char *kind, size_t bytes, Node *next, Node *inner) {
     uint64_t number = *kind == 'a' ? ~0ul : at::sequence_number::get_and_increment();
     switch (*kind) {

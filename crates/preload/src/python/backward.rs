@@ -45,12 +45,18 @@ pub fn found(thread: usize, layout: usize) {
     THREAD.store(thread, Release);
 }
 
-/// Nothing is known of this PyTorch, once.
+/// Nothing is known of this PyTorch. It is told once.
 #[cold]
 pub fn unknown(why: &[u8]) {
+    LAYOUT.store(0, Release);
+    numbers_are_unknown(why);
+}
+
+/// Types of nodes are known, but not where they were made.
+#[cold]
+fn numbers_are_unknown(why: &[u8]) {
     static TOLD: AtomicU32 = AtomicU32::new(0);
     THREAD.store(0, Release);
-    LAYOUT.store(0, Release);
     if TOLD.swap(1, AcqRel) == 0 {
         names::gap_named(diagnostic::AUTOGRAD_UNKNOWN, why);
     }
@@ -110,20 +116,20 @@ pub fn runs(frame: &mut Frame) -> bool {
     let (Some(layout), Some(thread_state)) = (layout(), record::ready()) else { return true };
     let [_, pass, node, ..] = frame.args;
     let node = of_node(layout, pass as usize, node as usize);
-    if node.is_none() {
-        doubt();
+    if node.is_none() && doubts() {
+        unknown(NOT_THERE);
     }
     thread_state.nodes.push(frame.stack as usize, node.unwrap_or_default().pack());
     true
 }
 
-/// A node was not what it should be.
+/// A node was not what it should be: whether that has been so too often.
 #[cold]
-fn doubt() {
-    if !memory().is_proved && layout().is_some() && DOUBTS.fetch_add(1, Relaxed) + 1 == TOO_MANY {
-        unknown(b"its nodes are not where they were expected");
-    }
+fn doubts() -> bool {
+    !memory().is_proved && layout().is_some() && DOUBTS.fetch_add(1, Relaxed) + 1 >= TOO_MANY
 }
+
+const NOT_THERE: &[u8] = b"its nodes are not where they were expected";
 
 /// It has run.
 pub fn ran(frame: &mut Frame) {
@@ -142,6 +148,10 @@ fn of_node(layout: &NodeLayout, pass: usize, node: usize) -> Option<Node> {
         return None;
     }
     let of_type = nodes::of_type(memory, memory.address(node)?)?;
+    let began_at = memory.address(pass).map_or(0, nodes::began_at);
+    if THREAD.load(Relaxed) == 0 {
+        return Some(Node { made_at: 0, began_at, of_type });
+    }
     let (sequence, thread) = (at(layout.sequence)?, at(layout.thread)?);
     let made_at = nodes::made_at(thread, sequence);
     if !memory.is_proved {
@@ -149,10 +159,11 @@ fn of_node(layout: &NodeLayout, pass: usize, node: usize) -> Option<Node> {
             Some(_) => {
                 PROOFS.fetch_add(1, Relaxed);
             }
-            None if sequence != NUMBERLESS && NOTED.load(Relaxed) == TOO_MANY => doubt(),
+            None if sequence != NUMBERLESS && NOTED.load(Relaxed) >= TOO_MANY && doubts() => {
+                numbers_are_unknown(NOT_THERE);
+            }
             None => {}
         }
     }
-    let began_at = memory.address(pass).map_or(0, nodes::began_at);
     Some(Node { made_at: made_at.unwrap_or(0), began_at, of_type })
 }

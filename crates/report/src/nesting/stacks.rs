@@ -18,13 +18,11 @@ pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
         let _ = write!(to, " {}:{line}", printable(short(file)));
     }
     if let (Some(_), Some(object)) = (&frame.function, &frame.object) {
-        let _ = match has_no_file(frame) {
-            true => write!(to, " [{object}, no file]"),
-            false => write!(to, " [{object}]"),
+        let _ = match (has_no_file(frame), &frame.node, &frame.source) {
+            (true, ..) => write!(to, " [{object}, no file]"),
+            (_, Some(node), Some(_)) => write!(to, " [{object}, {node}]"),
+            _ => write!(to, " [{object}]"),
         };
-    }
-    if let (Some(node), Some(_)) = (&frame.node, &frame.source) {
-        let _ = write!(to, " ({node})");
     }
     if frame.inlined {
         to.push_str(" (inlined)");

@@ -1,8 +1,9 @@
 """Memory by line on a GPU: the peak of report --allocations is torch.cuda.max_memory_allocated(), to the byte.
 
-    python3 tests/gpu/memory.py CUTAP OUT
+    python3 tests/gpu/memory.py CUTAP OUT [sim [PART]]
 
-It needs PyTorch. 102 tensors are made on known lines; then a training with a backward pass. The program prints what
+It needs PyTorch; with `sim` the simulated driver takes the place of the GPU. 102 tensors are made on known lines; then a training with a
+backward pass, and one whose nodes are counted. The program prints what
 PyTorch says itself, and of each tensor line what sys._getframe says.
 """
 
@@ -13,6 +14,7 @@ import sys
 
 CUTAP, OUT = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "torch_memory.py")
+SIM = ["--sim"] if sys.argv[3:4] == ["sim"] else []
 failed = []
 
 
@@ -27,12 +29,13 @@ def lines_of(text):
 
 def check(part, flags):
     file = os.path.join(OUT, f"memory-{part}.cutap")
-    words = [CUTAP, "record", "-q", "--force", *flags, "-o", file, sys.executable, PROGRAM, part]
+    words = [CUTAP, "record", "-q", "--force", *SIM, *flags, "-o", file, sys.executable, PROGRAM, part]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     name = f"{part} {' '.join(flags)}"
     if done.returncode != 0:
         return say(False, f"{name}: exit {done.returncode}: {done.stderr[-400:]}")
-    plain = subprocess.run([sys.executable, PROGRAM, part], capture_output=True, text=True, timeout=300)
+    alone = [CUTAP, "run", "-q", *SIM, "--"] if SIM else []
+    plain = subprocess.run([*alone, sys.executable, PROGRAM, part], capture_output=True, text=True, timeout=300)
     say(plain.stdout == done.stdout, f"{name}: the same output as without cutap")
     said = lines_of(done.stdout)[0]
     report = subprocess.run([CUTAP, "report", "--allocations", "--json", file], capture_output=True, text=True)
@@ -48,6 +51,17 @@ def check(part, flags):
     if "--python" in flags:
         wrong = {line: (count, found.get(line)) for line, count in said["lines"].items() if found.get(line) != count}
         say(not wrong, f"{name}: {sum(said['lines'].values())} tensors on {len(said['lines'])} lines; wrong: {wrong}")
+        is_backward = lambda line: ", backward " in line
+        in_backward = {line: count for line, count in found.items() if is_backward(line)}
+        if part == "backward":
+            wrong = {line: (count, found.get(line)) for line, count in said["nodes"].items() if found.get(line) != count}
+            unknown = [line for line in in_backward if line not in said["nodes"]]
+            say(said["nodes"] and not wrong and not unknown,
+                f"{name}: {sum(said['nodes'].values())} blocks of nodes on {len(said['nodes'])} lines; wrong: {wrong}, "
+                f"not of a node: {unknown}")
+        if part in ("training", "backward"):
+            no_line = [line for line in found if "no line" in line or "autograd thread" in line]
+            say(in_backward and not no_line, f"{name}: {sum(in_backward.values())} blocks of backward passes; {no_line}")
     print("   ", ", ".join(f"{line}: {count}" for line, count in list(found.items())[:6]))
     text = subprocess.run([CUTAP, "report", "--allocations", "--top", "4", file], capture_output=True, text=True)
     print("\n".join("    " + line for line in text.stdout.splitlines()[:8]))
@@ -55,10 +69,11 @@ def check(part, flags):
 
 def main():
     os.makedirs(OUT, exist_ok=True)
-    for part in ["tensors", "training", "refused"]:
+    for part in sys.argv[4:] or ["tensors", "training", "refused", "backward"]:
         check(part, ["--python"])
-    check("training", [])
-    check("training", ["--python", "--stack"])
+    if not sys.argv[4:]:
+        check("training", [])
+        check("training", ["--python", "--stack"])
     print(len(failed), "failed")
     return bool(failed)
 

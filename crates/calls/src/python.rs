@@ -63,6 +63,32 @@ impl Layout {
     }
 }
 
+/// Functions of PyTorch by which a backward pass is followed.
+#[derive(Debug)]
+pub struct Autograd {
+    /// The SONAME of the library that exports them.
+    pub library: &'static [u8],
+    /// Gives a new node its number among those of its thread.
+    pub made: &'static [u8],
+    /// Answers the number of the thread.
+    pub thread: &'static [u8],
+    /// Runs a node.
+    pub evaluate: &'static [u8],
+}
+
+/// Where a node of autograd has its numbers.
+#[derive(Debug)]
+pub struct NodeLayout {
+    /// The function that begins a pass, by whose symbol the layout is known.
+    pub execute: &'static [u8],
+    /// Where a node has its own address, if it has.
+    pub itself: Option<u16>,
+    /// The number of the node.
+    pub sequence: u16,
+    /// The number of the thread that made it.
+    pub thread: u16,
+}
+
 /// The layout of a minor version of Python 3.
 pub fn layout(minor: u8) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|layout| layout.minor == minor)

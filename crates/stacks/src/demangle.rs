@@ -33,6 +33,15 @@ pub fn function(name: &str) -> Arc<str> {
     cutap_printable::printable(&demangled).into()
 }
 
+/// The class that a name of type information is of, without the namespaces of PyTorch's autograd.
+pub fn class(name: &str) -> Arc<str> {
+    let name = name.trim_start_matches('*');
+    let whole = cpp(&format!("_ZTS{name}"), DemangleOptions::new());
+    let class = whole.as_deref().map_or(name, |text| text.strip_prefix("typeinfo name for ").unwrap_or(text));
+    let own = ["torch::autograd::generated::", "torch::autograd::"].iter().find_map(|space| class.strip_prefix(space));
+    cutap_printable::printable(own.unwrap_or(class)).into()
+}
+
 fn rust(mangled: &str) -> Option<String> {
     if mangled.len() > LONGEST {
         return None;

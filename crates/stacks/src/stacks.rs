@@ -36,6 +36,8 @@ pub struct Frame {
     pub is_python: bool,
     /// File and line.
     pub source: Option<(Arc<str>, u32)>,
+    /// No function that is running: it made a node of PyTorch's autograd, of this type, which a backward pass runs.
+    pub node: Option<Arc<str>>,
 }
 
 /// Why there is no frame behind the last.
@@ -200,6 +202,7 @@ impl Stacks {
                 inlined: false,
                 is_python: false,
                 source: None,
+                node: None,
             }];
         };
         if &*object.name == OURS {
@@ -214,6 +217,7 @@ impl Stacks {
             inlined: false,
             is_python: false,
             source: None,
+            node: None,
         };
         let Some(file) = files.find(load, object).and_then(|n| files.get(n)) else { return vec![plain] };
         let at_in_file = at.wrapping_sub(load.bias);

@@ -144,6 +144,8 @@ reasons! {
     PYTHON_NOT_READ = 64;
     /// A ring was full, or there was no room for another code object.
     PYTHON_NOT_KEPT = 65;
+    /// A PyTorch whose nodes of autograd cutap does not know; the list has why.
+    AUTOGRAD_UNKNOWN = 66;
 }
 
 #[cfg(test)]

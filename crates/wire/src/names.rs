@@ -77,6 +77,11 @@ pub mod kind {
     pub const PYTHON_LINES: u8 = 18;
     /// a = id; s = text. A rule of `--inject`.
     pub const RULE: u8 = 21;
+    /// a = number from 1, b = 1: there are more frames; s = frames of Python, as in a STACK record. A stack to which a
+    /// [`crate::python::Node`] leads.
+    pub const PYTHON_STACK: u8 = 22;
+    /// a = number from 1; s = mangled name. A type of nodes of autograd.
+    pub const NODE_TYPE: u8 = 23;
 }
 
 /// Bytes of the second string of a PAYLOAD_ENTRY.

@@ -49,8 +49,47 @@ pub struct PythonFrames<'a> {
     pub number: u32,
     /// There are more, further out.
     pub has_more: bool,
+    /// The thread runs a node of autograd.
+    pub node: Option<Node>,
     /// One word each.
     pub words: Words<'a>,
+}
+
+/// A node of PyTorch's autograd that a thread runs. 0 is unknown.
+///
+/// | bits | meaning |
+/// | --- | --- |
+/// | 0..20 | `made_at` |
+/// | 20..40 | `began_at` |
+/// | 40..60 | `of_type` |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Node {
+    /// Number of the stack that made the node (`names::kind::PYTHON_STACK`): the forward pass.
+    pub made_at: u32,
+    /// Number of the stack that began the backward pass.
+    pub began_at: u32,
+    /// Number of the node's type (`names::kind::NODE_TYPE`).
+    pub of_type: u32,
+}
+
+impl Node {
+    const BITS: u32 = 20;
+    /// The largest number.
+    pub const MOST: u32 = (1 << Node::BITS) - 1;
+
+    /// In a word.
+    #[inline(always)]
+    pub const fn pack(self) -> u64 {
+        self.made_at as u64 | (self.began_at as u64) << Node::BITS | (self.of_type as u64) << (2 * Node::BITS)
+    }
+
+    /// From a word.
+    #[inline(always)]
+    pub const fn of(word: u64) -> Node {
+        let made_at = word as u32 & Node::MOST;
+        let began_at = (word >> Node::BITS) as u32 & Node::MOST;
+        Node { made_at, began_at, of_type: (word >> (2 * Node::BITS)) as u32 & Node::MOST }
+    }
 }
 
 /// How the lines of a code object are written (`names::kind::PYTHON_CODE`).

@@ -11,7 +11,7 @@
 //! TIME record stands in between (a signal handler's records may be later than the one behind them).
 
 use crate::memory::MemoryPiece;
-use crate::python::PythonFrames;
+use crate::python::{Node, PythonFrames};
 use crate::rows::{self, Row};
 use crate::shape::{fits, makes_sense};
 use crate::stack::{self, StackPiece};
@@ -342,9 +342,13 @@ impl Cursor {
                 let (number, body) = (self.back(meta, body)?, body.get(..end)?);
                 let about = word(body, 1)?;
                 if about & stack::PYTHON != 0 {
-                    let words = Words(body.get(16..)?);
                     let has_more = about & stack::MORE_FRAMES != 0;
-                    return Some(Record::Python(PythonFrames { number, has_more, words }));
+                    let (node, from) = match about & stack::WITH_NODE {
+                        0 => (None, 16),
+                        _ => (Some(Node::of(word(body, 2)?)), 24),
+                    };
+                    let words = Words(body.get(from..)?);
+                    return Some(Record::Python(PythonFrames { number, has_more, node, words }));
                 }
                 Some(Record::Stack(StackPiece::decode(number, ticks, body)?))
             }

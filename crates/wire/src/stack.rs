@@ -12,6 +12,9 @@ pub const WITH_REGISTERS: u64 = 1 << 32;
 pub const PYTHON: u64 = 1 << 33;
 /// In word 1, with [`PYTHON`]: there are more frames, further out.
 pub const MORE_FRAMES: u64 = 1 << 34;
+/// In word 1, with [`PYTHON`]: before the frames is a word about the node of autograd that the thread runs
+/// ([`crate::python::Node`]).
+pub const WITH_NODE: u64 = 1 << 35;
 /// Registers of the caller when it made the call: rip (the return address), rsp (after the return), rbp, rbx, r12, r13,
 /// r14, r15.
 pub const REGISTERS: usize = 8;
@@ -53,7 +56,7 @@ impl<'a> StackPiece<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::python::Frame;
+    use crate::python::{Frame, Node};
     use crate::record::{COMMITTED, Cursor, Record, Step};
     use crate::ring::CHUNK_HEADER;
 
@@ -76,6 +79,27 @@ mod tests {
         let mut frames = found.words.iter().map(Frame::of);
         let one = |code, offset, last| Some(Frame { code, offset, is_last_of_evaluation: last });
         assert_eq!([frames.next(), frames.next(), frames.next()], [one(3, 12, false), one(1, 2, true), None]);
+        assert_eq!(found.node, None);
+    }
+
+    /// The same of a thread that runs a node of autograd.
+    #[test]
+    fn a_node() {
+        let words = [
+            0x0000_0007_0000_0000 | 4 << 5 | COMMITTED | 9,
+            1 << 35 | 1 << 33 | 1 << 16,
+            3 << 40 | 2 << 20 | 1, // type 3, the pass began at stack 2, it was made at stack 1
+            0x8000_0002_0000_0001,
+        ];
+        let mut bytes = [0u8; CHUNK_HEADER + 4 * 8];
+        for (to, word) in bytes[CHUNK_HEADER..].chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&u64::to_le_bytes(word));
+        }
+        let mut cursor = Cursor::new(0, 5);
+        let Step::Record(Record::Python(found)) = cursor.step(&bytes, bytes.len(), false) else { panic!() };
+        assert_eq!(found.node, Some(Node { made_at: 1, began_at: 2, of_type: 3 }));
+        assert_eq!(found.node.map(Node::pack), Some(words[2]));
+        assert_eq!(found.words.iter().count(), 1);
     }
 
     /// The bytes of a first piece, word by word as in docs/reference/file-format.md, in a chunk with one known call.

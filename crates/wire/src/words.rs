@@ -8,6 +8,10 @@ pub const MAX_WORDS: u32 = 255;
 pub struct Words<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Words<'a> {
+    /// The words in these bytes.
+    pub fn of(bytes: &'a [u8]) -> Words<'a> {
+        Words(bytes)
+    }
     /// Number of words.
     pub fn len(&self) -> usize {
         self.0.len() / 8

@@ -124,3 +124,67 @@ fn recorded_from_the_middle() {
     let text = report(&folder, &["report", "--allocations", "--from", &from]);
     assert!(text.contains("(handed out before the recording) [PyTorch]"), "{text}");
 }
+
+/// The libraries of an autograd. `flags`: which of PyTorch's.
+fn build_autograd(folder: &Path, flags: &[&str]) {
+    let shared = [&["-fPIC", "-shared"], flags].concat();
+    let named = ["-Wl,-soname,libtorch_cpu.so", "-pthread"];
+    build("g++", folder, "torch_cpu.cpp", "libtorch_cpu.so", &[&shared[..], &named].concat());
+    build("g++", folder, "torch_python.cpp", "libtorch_python.so", &[&shared[..], &["-l:libtorch_cpu.so"]].concat());
+}
+
+/// What the program says how many blocks each line has, and what is reported of them.
+fn backward_counts(folder: &Path) -> (Value, Value) {
+    let script = source("backward.py");
+    let printed = record(folder, &["--python"], &["python3", script.to_str().unwrap(), folder.to_str().unwrap()]);
+    let json = report(folder, &["report", "--allocations", "--json"]);
+    let name = |line: &Value| line["line"].as_str().unwrap().to_owned();
+    let found = of_type(&json, "pool_line").iter().map(|line| (name(line), line["count"].clone())).collect();
+    (printed["count"].clone(), Value::Object(found))
+}
+
+/// A block of a backward pass has the line that began the pass, and the one that made the node. Nodes are as PyTorch 2.2
+/// has them and as 2.15, in words that are bound at the first call or at the start; in threads, in exceptions, and with
+/// a pass inside a pass.
+#[test]
+fn backward_passes() {
+    let folder = libraries();
+    for flags in [&["-Wl,-z,lazy"][..], &["-DINTRUSIVE", "-Wl,-z,now"]] {
+        build_autograd(&folder, flags);
+        let (printed, found) = backward_counts(&folder);
+        assert_eq!(printed, found, "{flags:?}");
+    }
+    let named = report(&folder, &["report", "--by", "line", "-e", "reportMemoryUsageToProfiler"]);
+    assert!(named.contains("backward.py:38 step, backward of backward.py:29 forward"), "{named}");
+    let shown = report(&folder, &["show", "-e", "reportMemoryUsageToProfiler"]);
+    let stack = [
+        "backward of Graph.node graph.py:26 [Python, MmBackward0]",
+        "backward of forward backward.py:29 [Python, MmBackward0]",
+        "backward of step backward.py:35 [Python, MmBackward0]",
+        "backward of <module> backward.py:56 [Python, MmBackward0]",
+        "Graph.backward graph.py:38 [Python]",
+        "step backward.py:38 [Python]",
+    ];
+    assert!(shown.contains(&format!("    at {}\n", stack.join("\n    at "))), "{shown}");
+    assert!(shown.contains("    at node AccumulateGrad [Python]\n"), "{shown}");
+    let calls = report(&folder, &["show", "--json", "-e", "reportMemoryUsageToProfiler"]);
+    let has_node = |call: &Value| call["stack"].as_array().unwrap().iter().any(|f| f["node"] == "MmBackward0");
+    assert!(of_type(&calls, "call").iter().any(has_node), "{calls}");
+}
+
+/// Of nodes that have their numbers elsewhere the types are known alone, and one sentence says so.
+#[test]
+fn an_unknown_autograd() {
+    let folder = libraries();
+    build_autograd(&folder, &["-Wl,-z,lazy", "-DMOVED"]);
+    let (printed, found) = backward_counts(&folder);
+    let sum = |of: &Value, is: &dyn Fn(&str) -> bool| -> u64 {
+        let lines = of.as_object().unwrap().iter().filter(|(line, _)| is(line));
+        lines.filter_map(|(_, count)| count.as_u64()).sum()
+    };
+    assert_eq!(sum(&printed, &|_| true), sum(&found, &|_| true), "{found}");
+    assert_eq!(sum(&printed, &|_| true), sum(&found, &|line| line.contains(", backward node ")), "{found}");
+    assert_eq!(found["backward.py:44 here, backward node MmBackward0"], 20, "{found}");
+    let notes = report(&folder, &["report", "--notes"]);
+    assert_eq!(notes.matches("backward passes cutap cannot follow").count(), 1, "{notes}");
+}

@@ -7,15 +7,15 @@ use super::recording;
 use crate::capture::{call_stack, handles, ioctl, loaded_file};
 use crate::nvtx::ranges;
 use crate::process::{capture_windows, captures, injection, run, switch};
-use crate::python;
+use crate::python::{self, backward};
 use crate::rewrite::injection_path;
 use crate::routes::{export_table, hidden, proc_address};
 use crate::runtime::{instances, own_calls};
 use crate::slots::extension::extension;
 use crate::slots::frame::Frame;
 use crate::slots::interceptors::{
-    Candidate, IMAGE, IMAGE_FIRST, IMAGES, INJECTION_PATH, KERNEL, PROFILES, PROFILES_ALONE, PYTHON, RECORD,
-    SELF_INDUCED, STACK, SUBMIT, is_self_induced_name,
+    Candidate, IMAGE, IMAGE_FIRST, IMAGES, INJECTION_PATH, KERNEL, NODE_MADE, NODE_RUNS, PASS_BEGINS, PROFILES,
+    PROFILES_ALONE, PYTHON, RECORD, SELF_INDUCED, STACK, SUBMIT, is_self_induced_name,
 };
 use crate::slots::slot::Slot;
 use cutap_calls::hidden::SlotName;
@@ -79,6 +79,10 @@ const TABLE: &[Interceptor] = &[
     row(|of| is_drivers(of) && is(of, ends_capture), Action::After(|_| capture_ended())),
     // Behind the pieces of the stack: a reader puts both together.
     row(keeps_python, Action::Before(python::before)),
+    // Slots of these three are made for them alone (`rewrite::autograd`).
+    row(|_| false, Action::After(backward::made)),
+    row(|_| false, Action::Before(backward::begins)),
+    row(|_| false, Action::Around(backward::runs, backward::ran)),
 ];
 
 /// Those that keep inputs, and those that keep results.
@@ -101,6 +105,7 @@ const _: () = {
     assert!(RECORD == 1 && SUBMIT == 1 << 1 && SELF_INDUCED == 1 << 4 && IMAGE == 1 << 7 && IMAGE_FIRST == 1 << 8);
     assert!(STACK == 1 << 11 && KERNEL == 1 << 12 && PROFILES == 1 << 16 && PROFILES_ALONE == 1 << 17);
     assert!(INJECTION_PATH == 1 << 18 && PYTHON == 1 << 21);
+    assert!(NODE_MADE == 1 << 22 && PASS_BEGINS == 1 << 23 && NODE_RUNS == 1 << 24);
 };
 
 /// The interceptor of a bit.

@@ -41,7 +41,14 @@ pub struct Rela {
     pub info: u64,
     pub addend: i64,
 }
+/// The type of words for calls.
+pub const JUMP_SLOT: u32 = 7;
+
 impl Rela {
+    /// A word for calls, which may be bound at the first one.
+    pub fn is_jump_slot(&self) -> bool {
+        self.kind() == JUMP_SLOT
+    }
     /// `R_X86_64_*`
     pub fn kind(&self) -> u32 {
         self.info as u32

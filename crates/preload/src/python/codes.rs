@@ -41,11 +41,11 @@ const FILE: usize = 1024;
 const FUNCTION: usize = MOST;
 
 /// An odd number without a pattern: 2^64 divided by the golden ratio.
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(super) const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Adds a word to a hash.
 #[inline(always)]
-fn mixed(hash: u64, word: u64) -> u64 {
+pub(super) fn mixed(hash: u64, word: u64) -> u64 {
     let product = (hash ^ word).wrapping_mul(FACTOR);
     product ^ product >> 32
 }
@@ -168,7 +168,7 @@ fn of_text(python: &Interpreter, memory: Memory, text: usize) -> Option<u64> {
 
 /// A hash of bytes: two words at a time, which do not wait for each other.
 #[inline(always)]
-fn of_bytes(bytes: &[u8], seed: u64) -> u64 {
+pub(super) fn of_bytes(bytes: &[u8], seed: u64) -> u64 {
     let (pairs, rest) = bytes.as_chunks::<16>();
     let (mut one, mut two) = (seed ^ bytes.len() as u64, seed);
     let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);

@@ -11,10 +11,13 @@
 //! - Another code object may come in the place of one, and differ only in the middle of a table of lines of more than
 //!   128 bytes. Up to 15 of its calls get the old line.
 
+pub mod backward;
 mod codes;
 mod frames;
 mod interpreter;
 mod memory;
+mod nodes;
+mod stacks;
 mod wanted;
 
 pub use wanted::{keeps_frames_of, may_fail, start};
@@ -30,7 +33,7 @@ use cutap_wire::python::MOST_FRAMES;
 use cutap_wire::record::kind;
 use cutap_wire::stack;
 
-/// Words of a record before its frames: the first, and the one about them.
+/// Words of a record before a node and its frames: the first, and the one about them.
 const HEAD: usize = 2;
 
 /// The interceptor, on the way in, behind recording's.
@@ -66,17 +69,32 @@ pub fn keep(thread_state: &mut ThreadState, at: usize, number: u32) {
     if last != 0 && is_kept(thread_state) {
         return;
     }
+    let node = thread_state.nodes.around(at);
     let mut words = [MaybeUninit::<u64>::uninit(); MOST_FRAMES];
-    let Some(read) = frames::read(&mut words) else { return };
-    let Some(words) = words.get(..read.count).filter(|words| !words.is_empty()) else { return };
-    let more = if read.has_more { stack::MORE_FRAMES } else { 0 };
-    let length = (HEAD + words.len()) as u32;
+    let (count, has_more) = frames::read(&mut words).map_or((0, false), |read| (read.count, read.has_more));
+    let words = words.get(..count).unwrap_or(&[]);
+    if words.is_empty() && node == 0 {
+        return;
+    }
+    let mut about = 1 << 16 | stack::PYTHON;
+    if has_more {
+        about |= stack::MORE_FRAMES;
+    }
+    let mut from = HEAD;
+    if node != 0 {
+        about |= stack::WITH_NODE;
+        from += 1;
+    }
+    let length = (from + words.len()) as u32;
     // SAFETY: the record has that many words; the frames that are counted were written.
     let written = record::append_about_call_with(thread_state, at, kind::STACK, number, length, |to| unsafe {
         // One piece of one.
-        to.word(1, 1 << 16 | stack::PYTHON | more);
+        to.word(1, about);
+        if node != 0 {
+            to.word(HEAD, node);
+        }
         for (n, word) in words.iter().enumerate() {
-            to.word(HEAD + n, word.assume_init());
+            to.word(from + n, word.assume_init());
         }
     });
     match written {

@@ -82,8 +82,15 @@ fn rewrite_and_publish(mut room: usize, late: Option<usize>, recheck: bool) {
         }
         objects::with(|was| carry_over(snapshot, was, recheck));
         real::barrier();
-        let mut rewrite =
-            words::Rewrite { snapshot, late, numbered: false, stale: false, place: 0, hurry: tries >= PATIENCE };
+        let mut rewrite = words::Rewrite {
+            snapshot,
+            late,
+            numbered: false,
+            autograd: None,
+            stale: false,
+            place: 0,
+            hurry: tries >= PATIENCE,
+        };
         // SAFETY: the callback's own data.
         unsafe { list::iterate(finish_one, (&raw mut rewrite).cast()) };
         if rewrite.stale {

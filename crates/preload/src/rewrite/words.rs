@@ -5,8 +5,8 @@
 //! Runs inside a `dl_iterate_phdr` callback: no loader function may be called here, and the loader's
 //! own lock is the only mutual exclusion. Some read-only pages of libraries stay writable afterwards.
 
-use super::{injection_path, libc, profiler, stubs};
-use crate::loader::elf::Rela;
+use super::{autograd, injection_path, libc, profiler, stubs};
+use crate::loader::elf::{JUMP_SLOT, Rela};
 use crate::loader::objects::{Object, Snapshot};
 use crate::loader::{announce, live, real};
 use crate::process::{names, page};
@@ -19,7 +19,6 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use cutap_wire::diagnostic;
 use cutap_wire::names::route;
 
-const JUMP_SLOT: u32 = 7;
 const GLOB_DAT: u32 = 6;
 const R_64: u32 = 1;
 const PAGE: usize = 4096;
@@ -46,6 +45,8 @@ pub struct Rewrite<'a> {
     pub late: Option<usize>,
     /// The objects have their numbers.
     pub numbered: bool,
+    /// PyTorch is loaded.
+    pub autograd: Option<autograd::Functions>,
     /// Something was unloaded since the list was made, so that another object may stand in its place, or loaded: a
     /// plugin may have been listed without what it needs, and its words lead there. The list is of no use.
     pub stale: bool,
@@ -72,6 +73,7 @@ impl Rewrite<'_> {
             }
             None::<()>
         });
+        self.autograd = autograd::find(self.snapshot);
     }
 
     /// One object, called by the loader under its lock.
@@ -108,7 +110,7 @@ impl Rewrite<'_> {
         let snapshot = &*self.snapshot;
         let Some(o) = snapshot.objects().get(index) else { return };
         // SAFETY: the caller's promise.
-        let bound = unsafe { rewrite(snapshot, o, info) };
+        let bound = unsafe { rewrite(snapshot, o, info, self.autograd.as_ref()) };
         if let (true, true, Some(reason)) = (bound, o.fresh, self.late) {
             names::gap_named(reason, o.name());
         }
@@ -117,7 +119,7 @@ impl Rewrite<'_> {
 
 /// # Safety
 /// The object is mapped and relocated, and the loader's lock is held.
-unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
+unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo, autograd: Option<&autograd::Functions>) -> bool {
     let t = &o.tables;
     if t.symbols.is_null() || (t.symbols as usize) < PAGE {
         return false;
@@ -129,7 +131,18 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     let kernel = libc::is_user(o) && libc::is_on();
     let profiler = profiler::is_user(o);
     let injection = injection_path::is_user(o) && injection_path::learn_path(snapshot).is_some();
-    let mut w = ObjectBindings { snapshot, o, headers, needs_watched, kernel, profiler, injection, bound: false };
+    let mut w = ObjectBindings {
+        snapshot,
+        o,
+        headers,
+        needs_watched,
+        kernel,
+        profiler,
+        injection,
+        autograd,
+        of_autograd: 0,
+        bound: false,
+    };
     // SAFETY: the tables are the loader's own; RELATIVE entries come first and need no symbol.
     unsafe {
         for k in 0..t.jmprel_count {
@@ -138,6 +151,9 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
         for k in t.relative_count.min(t.rela_count)..t.rela_count {
             w.word(&*t.rela.add(k));
         }
+    }
+    if let Some(autograd) = autograd {
+        autograd.looked_at(o, w.of_autograd);
     }
     w.bound
 }
@@ -154,6 +170,10 @@ struct ObjectBindings<'a> {
     profiler: bool,
     /// It asks for an injection.
     injection: bool,
+    /// Its calls to autograd are wanted.
+    autograd: Option<&'a autograd::Functions>,
+    /// Those that a word leads to.
+    of_autograd: u32,
     /// A word held a watched function already: it may have been called through it.
     bound: bool,
 }
@@ -192,6 +212,13 @@ impl ObjectBindings<'_> {
     unsafe fn another(&mut self, r: &Rela, at: usize, value: usize, own: bool) {
         // SAFETY: the index comes from the object's own relocations.
         let symbol = unsafe { &*self.o.tables.symbols.add(r.symbol()) };
+        if let Some(autograd) = self.autograd
+            // SAFETY: the symbol is the word's, and the object is mapped.
+            && let Some(slot) = unsafe { autograd.slot(self.o, r, symbol, value) }
+        {
+            self.of_autograd |= autograd.which(slot);
+            return self.put(at, slot);
+        }
         // SAFETY: the name's offset comes from the symbol.
         let name = || unsafe { self.o.tables.string(symbol.name as usize) };
         let new = if r.kind() == JUMP_SLOT && self.o.has_code(value) && symbol.section == 0 {

@@ -35,6 +35,54 @@ pub struct OpenCall {
     pub reported: usize,
 }
 
+/// Nodes that remain known: a node may run another pass.
+const NODES: usize = 8;
+
+/// The nodes of PyTorch's autograd that a thread runs, each with where its frame is on the stack, and what is known of
+/// it (`cutap_wire::python::Node`).
+#[repr(C)]
+pub struct RunningNodes {
+    count: usize,
+    all: [(usize, u64); NODES],
+}
+
+impl RunningNodes {
+    /// The thread has begun to run one.
+    pub fn push(&mut self, frame: usize, node: u64) {
+        self.leave(frame);
+        if let Some(place) = self.all.get_mut(self.count) {
+            *place = (frame, node);
+            self.count += 1;
+        }
+    }
+
+    /// Forgets those whose frames are not above `frame`: they have ended, also by an exception.
+    #[inline(always)]
+    pub fn leave(&mut self, frame: usize) {
+        while let Some((of, _)) = self.count.checked_sub(1).and_then(|last| self.all.get(last)) {
+            if *of > frame {
+                return;
+            }
+            self.count -= 1;
+        }
+    }
+
+    /// The innermost one around `frame`; 0: none.
+    #[inline(always)]
+    pub fn around(&mut self, frame: usize) -> u64 {
+        if self.count == 0 {
+            return 0;
+        }
+        self.leave(frame);
+        self.count.checked_sub(1).and_then(|last| self.all.get(last)).map_or(0, |(_, node)| *node)
+    }
+
+    /// The thread runs none.
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+}
+
 /// The thread state. What every call needs stands first.
 #[repr(C)]
 pub struct ThreadState {
@@ -83,6 +131,8 @@ pub struct ThreadState {
     pub folder: u32,
     /// Number of the last call whose Python frames were written, plus one; 0: none.
     pub python: u32,
+    /// Nodes of autograd that it runs.
+    pub nodes: RunningNodes,
     /// Ranges that are open.
     pub ranges: OpenRanges,
     /// Which chunk of the file each mapping is, plus one; and the mapping.

@@ -148,6 +148,7 @@ fn take_over() -> Option<*mut ThreadState> {
             thread_state.changing = false;
             thread_state.depth = 0;
             thread_state.python = 0;
+            thread_state.nodes.clear();
             let captured = thread_state.ranges.clear();
             if captured > 0 {
                 open_ranges::end_captured(captured);

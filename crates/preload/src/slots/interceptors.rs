@@ -30,6 +30,13 @@ pub const INJECTION_PATH: u32 = 1 << 18;
 /// The Python frames are kept.
 pub const PYTHON: u32 = 1 << 21;
 
+/// Gives a node of autograd its number.
+pub const NODE_MADE: u32 = 1 << 22;
+/// Begins a backward pass.
+pub const PASS_BEGINS: u32 = 1 << 23;
+/// Runs a node of autograd.
+pub const NODE_RUNS: u32 = 1 << 24;
+
 /// Slots that take an image, and the interceptor that finds it among the arguments.
 pub const IMAGES: [(usize, u32); 3] = [(1, IMAGE), (6, IMAGE), (8, IMAGE_FIRST)];
 

@@ -359,7 +359,8 @@ const COLUMNS: &[CallColumn] = &[
         "stack",
         T::List,
         Optional,
-        "frames: `address` (null in Python), `object`, `offset`, `function`, `into`, `inlined`, `file`, `line`",
+        "frames: `address` (null in Python), `object`, `offset`, `function`, `into`, `inlined`, `file`, `line`, `node` \
+         (the frame made this node of autograd, which a backward pass runs)",
         |c| c.exit.map_or(V::None, |_| V::Structured(Structured::Stack(c.call))),
     )
     .in_exports(|c, to| to.push_str(&stacks::lines(c.call).join("\n"))),

@@ -18,9 +18,10 @@ pub(crate) fn write_frame(frame: &Frame, to: &mut String) {
         let _ = write!(to, " {}:{line}", printable(short(file)));
     }
     if let (Some(_), Some(object)) = (&frame.function, &frame.object) {
-        let _ = match has_no_file(frame) {
-            true => write!(to, " [{object}, no file]"),
-            false => write!(to, " [{object}]"),
+        let _ = match (has_no_file(frame), &frame.node, &frame.source) {
+            (true, ..) => write!(to, " [{object}, no file]"),
+            (_, Some(node), Some(_)) => write!(to, " [{object}, {node}]"),
+            _ => write!(to, " [{object}]"),
         };
     }
     if frame.inlined {
@@ -138,6 +139,7 @@ pub(crate) fn stack_json(call: &Call) -> Option<Vec<Value>> {
             "function": f.function.as_ref().map(|f| &*f.0),
             "into": f.function.as_ref().and_then(|f| f.1),
             "inlined": f.inlined, "file": f.source.as_ref().map(|s| &*s.0), "line": f.source.as_ref().map(|s| s.1),
+            "node": f.node.as_deref(),
         })
     };
     Some(call.stack()?.frames.iter().map(frame).collect())

@@ -123,6 +123,8 @@ impl Names {
             kind::LOADED_FILE => self.kernels.files.loaded(name.s, (name.a, name.b)),
             kind::PYTHON_LINES => self.python.table(name.a as u32, name.s),
             kind::PYTHON_CODE => self.python_code(name),
+            kind::PYTHON_STACK => self.python.numbered_stack(name.a as u32, name.s, name.b & 1 != 0),
+            kind::NODE_TYPE => self.python.node_type(name.a as u32, &String::from_utf8_lossy(name.s)),
             kind::DRIVER => self.driver = Some(text()),
             kind::THREAD => {
                 self.threads.insert(name.a, text().into());

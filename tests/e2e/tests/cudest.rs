@@ -259,7 +259,19 @@ fn its_calls_and_submissions() {
     assert!(count(&calls, "CUDA_ERROR_NOT_SUPPORTED") == 1 && count(&calls, "CUDA_ERROR") == 1, "{calls}");
     // Each launch is a submission of its channel.
     assert!(count(&shown("submit"), "[submit]") > 1001);
-    assert!(count(&shown("syscall"), "NV_ESC_RM_") > 50);
+    let requests = shown("syscall");
+    assert!(count(&requests, "NV_ESC_RM_") > 50);
+    // What never changes is asked for once.
+    for fact in [
+        "NV_ESC_CARD_INFO",
+        "GPU_GET_ID_INFO",
+        "GPU_GET_CLASSLIST_V2",
+        "GR_GET_GPC_MASK",
+        "CE_GET_ALL_CAPS",
+        "GPU_GET_GID_INFO",
+    ] {
+        assert_eq!(count(&requests, fact), 1, "{fact}: {requests}");
+    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Machine for Gpus {
         }
         let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if device.space.get().is_none() {
-            let space = GpuSpace::open(number, device.index)?;
+            let space = GpuSpace::open(number, device.index, &device.facts)?;
             let _ = device.space.set(space);
         }
         device.space.get().map(|space| space as &dyn Space).ok_or(Fault::INVALID_DEVICE)

@@ -4,7 +4,7 @@ use super::fault;
 use super::lane::{GpuCode, GpuLane, GpuStamp};
 use super::piece::GpuPiece;
 use super::shared::{Shared, own};
-use cutap_cudest::{Gpu, Memory, Mode, Options};
+use cutap_cudest::{Facts, Gpu, Memory, Mode, Options};
 use cutap_driver::abi::{Answer, Fault};
 use cutap_driver::engine::limited;
 use cutap_driver::engine::{Code, Fence, Lane, Piece, Place, Space, Stamp, refused};
@@ -31,9 +31,9 @@ fn wanted_mode() -> Option<Mode> {
 }
 
 impl GpuSpace {
-    pub fn open(device: i32, index: usize) -> Answer<Self> {
+    pub fn open(device: i32, index: usize, facts: &Facts) -> Answer<Self> {
         let options = Options { mode: wanted_mode(), ..Options::default() };
-        let context = Gpu::new(index).context_with(options).map_err(|why| {
+        let context = Gpu::new(index).with_facts(facts).context_with(options).map_err(|why| {
             print_to_stderr(&format!("cutap-cudest: GPU {device} cannot be used: {why}"));
             fault::of(&why, "a context")
         })?;

@@ -190,7 +190,8 @@ fn refused_calls_are_listed() {
     assert!(!done.stderr.contains("was refused"), "{}", done.stderr);
 }
 
-/// A program that opens libcuda by a path, and one that is linked with an RPATH, get the driver of cutap.
+/// A program that opens libcuda by a path gets the driver of cutap. So does one that is linked with an RPATH, or has a
+/// library that is.
 #[test]
 fn a_driver_that_is_named_by_a_path() {
     let folder = built("opened_driver", &["-ldl"]);
@@ -229,19 +230,30 @@ fn a_driver_that_is_named_by_a_path() {
 
     // Linked: the file of the RPATH has no such function that works.
     library(&other, "int cuInit(unsigned flags) { return 42; }");
-    fs::write(folder.join("linked.c"), "int cuInit(unsigned); int main() { return cuInit(0); }").unwrap();
-    let mut gcc = Command::new("gcc");
-    gcc.arg("-o").arg(folder.join("linked")).arg(folder.join("linked.c")).arg(&other);
-    gcc.arg(format!("-Wl,--disable-new-dtags,-rpath,{}", folder.display()));
-    assert!(finish(&mut gcc).status.success());
-    let code = |words: &[&str]| {
+    let link = |name: &str, source: &str, with: &PathBuf, words: &[&str]| {
+        let text = folder.join("linked.c");
+        fs::write(&text, source).unwrap();
+        let mut gcc = Command::new("gcc");
+        gcc.arg("-o").arg(folder.join(name)).arg(text).arg(with).args(words);
+        assert!(finish(gcc.arg(format!("-Wl,-rpath,{}", folder.display()))).status.success());
+    };
+    link("linked", "int cuInit(unsigned); int main() { return cuInit(0); }", &other, &["-Wl,--disable-new-dtags"]);
+    // A library has the RPATH. The program finds it without one.
+    let words = ["-shared", "-fPIC", "-Wl,--disable-new-dtags"];
+    link("libuser.so", "int cuInit(unsigned); int use(void) { return cuInit(0); }", &other, &words);
+    let user = folder.join("libuser.so");
+    link("through", "int use(void); int main() { return use(); }", &user, &["-Wl,--enable-new-dtags"]);
+    let code = |program: &str, words: &[&str]| {
         let mut command = Command::new(cutap());
-        command.args(words).arg("--").arg(folder.join("linked"));
+        command.args(words).arg("--").arg(folder.join(program));
         command.env("LD_PRELOAD", model()).env("CUTAP_CUDEST_MODE", "B").env("KERNEL_MODEL_VERSION", "580.159.04");
         finish(&mut command).status.code()
     };
-    assert_eq!((code(&["run", "--sim"]), code(&["run", "--cudest"])), (Some(0), Some(0)));
-    assert_eq!(finish(&mut Command::new(folder.join("linked"))).status.code(), Some(42));
+    for program in ["linked", "through"] {
+        let codes = (code(program, &["run", "--sim"]), code(program, &["run", "--cudest"]));
+        assert_eq!(codes, (Some(0), Some(0)), "{program}");
+        assert_eq!(finish(&mut Command::new(folder.join(program))).status.code(), Some(42), "{program}");
+    }
 }
 
 #[test]
@@ -259,7 +271,19 @@ fn its_calls_and_submissions() {
     assert!(count(&calls, "CUDA_ERROR_NOT_SUPPORTED") == 1 && count(&calls, "CUDA_ERROR") == 1, "{calls}");
     // Each launch is a submission of its channel.
     assert!(count(&shown("submit"), "[submit]") > 1001);
-    assert!(count(&shown("syscall"), "NV_ESC_RM_") > 50);
+    let requests = shown("syscall");
+    assert!(count(&requests, "NV_ESC_RM_") > 50);
+    // What never changes is asked for once.
+    for fact in [
+        "NV_ESC_CARD_INFO",
+        "GPU_GET_ID_INFO",
+        "GPU_GET_CLASSLIST_V2",
+        "GR_GET_GPC_MASK",
+        "CE_GET_ALL_CAPS",
+        "GPU_GET_GID_INFO",
+    ] {
+        assert_eq!(count(&requests, fact), 1, "{fact}: {requests}");
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::start::environment::Variables;
 use crate::start::exit_kind::ExitKind;
 use crate::start::injection_way::InjectionWay;
 use crate::start::launch;
+use crate::start::rpath;
 use crate::start::signals;
 use crate::start::startup_state::StartupState;
 use crate::start::unpack::{Embedded, Wanted, unpack};
@@ -73,8 +74,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<ExitKind> {
     let program = &request.program;
     let sanitizer = program.sanitizer.as_deref();
     let variables = Variables::new(&unpacked.preload, &request.hooks.paths(), &run.path, driver, sanitizer);
-    // A program's RPATH goes before LD_LIBRARY_PATH. What is preloaded goes before both, by its name.
-    let preloaded = driver.filter(|_| program.has_rpath && driver::is_in(&program.folders)).map(driver::in_folder);
+    // An RPATH goes before LD_LIBRARY_PATH. What is preloaded goes before both, by its name.
+    let preloaded = driver.filter(|_| rpath::leads_to_driver(&program.image)).map(driver::in_folder);
     let variables = preloaded.iter().fold(variables, |variables, library| variables.with_preload(library));
     let is_set = options.gpu_time && InjectionWay::of(options.driver) == InjectionWay::Variable;
     let variables = if is_set { variables.with_gpu_time(&unpacked.gpu_time) } else { variables };

@@ -5,7 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::start::program::Program;
 use cutap_calls::{Layer, soname_of};
 use cutap_trace::open_file;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -74,14 +74,31 @@ pub fn has_driver_library() -> bool {
     present(std::env::var_os("LD_LIBRARY_PATH").as_deref(), &[])
 }
 
-/// The file for 64 bits that the loader would take for a library of this name: by LD_LIBRARY_PATH, its cache, or its
-/// folders.
+/// Where the loader looks for a library without regard to the file that needs it.
+pub struct Search {
+    cache: Vec<u8>,
+    path: OsString,
+}
+
+impl Search {
+    pub fn new() -> Self {
+        let cache = std::fs::read("/etc/ld.so.cache").unwrap_or_default();
+        Self { cache, path: std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default() }
+    }
+
+    /// The file for 64 bits that the loader would take for a library of this name: by LD_LIBRARY_PATH, its cache, or
+    /// its folders.
+    pub fn library(&self, name: &OsStr) -> Option<PathBuf> {
+        let folders = std::env::split_paths(&self.path).filter(|folder| !folder.as_os_str().is_empty());
+        let named = folders.map(|folder| folder.join(name)).chain(cached(&self.cache, name));
+        let mut all = named.chain(FOLDERS.iter().map(|folder| Path::new(folder).join(name)));
+        all.find(|path| is_elf64(path))
+    }
+}
+
+/// As [`Search::library`].
 pub fn library(name: &OsStr) -> Option<PathBuf> {
-    let cache = std::fs::read("/etc/ld.so.cache").unwrap_or_default();
-    let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let named = std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty()).map(|f| f.join(name));
-    let all = named.chain(cached(&cache, name)).chain(FOLDERS.iter().map(|folder| Path::new(folder).join(name)));
-    all.into_iter().find(|path| is_elf64(path))
+    Search::new().library(name)
 }
 
 /// Paths of the loader's cache that end with this name.

@@ -7,6 +7,7 @@ pub mod inherited_timers;
 pub mod injection_way;
 pub mod launch;
 pub mod program;
+pub mod rpath;
 pub mod signals;
 pub mod startup_state;
 pub mod unpack;

@@ -28,8 +28,6 @@ pub struct Program {
     pub interpreters: Vec<PathBuf>,
     /// Where it has its libraries looked for itself.
     pub folders: Vec<PathBuf>,
-    /// It has them looked for there before LD_LIBRARY_PATH.
-    pub has_rpath: bool,
 }
 
 /// Finds and checks a program. `args` are the words behind it.
@@ -53,8 +51,7 @@ pub fn locate(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program
     let (image, folders) = (PathBuf::new(), Vec::new());
     let interpreters = Vec::new();
     let args_of = vec![name.to_owned()];
-    let mut program =
-        Program { path, args: args_of, sanitizer: None, musl: false, image, interpreters, folders, has_rpath: false };
+    let mut program = Program { path, args: args_of, sanitizer: None, musl: false, image, interpreters, folders };
     program.args.extend_from_slice(args);
     Ok(program)
 }
@@ -145,7 +142,6 @@ fn check(program: &mut Program, search: &OsStr) -> Result<()> {
             program.musl = is_musls(head.interpreter.as_ref().map_or(&path, Path::new));
             traceable(&path, &head)?;
             program.folders = folders(&path, &head);
-            program.has_rpath = head.has_rpath;
             program.image = path;
             return Ok(());
         }
@@ -202,7 +198,7 @@ fn interpreter(script: &Path, line: &[u8], search: &OsStr) -> Result<PathBuf> {
 }
 
 /// The folders that a file names itself, with what the loader puts for `$ORIGIN`.
-fn folders(path: &Path, head: &Head) -> Vec<PathBuf> {
+pub fn folders(path: &Path, head: &Head) -> Vec<PathBuf> {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let origin = real.parent().unwrap_or(Path::new("/")).display().to_string();
     let named = head.folders.iter().filter(|f| !f.is_empty());

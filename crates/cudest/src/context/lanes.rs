@@ -5,7 +5,7 @@
 use crate::base::error::{Error, Result};
 use crate::context::shared::{Direction, Shared};
 use crate::encode::methods::Versions;
-use crate::kernel_driver::controls;
+use crate::kernel_driver::facts;
 use crate::submission::channel::Group;
 use crate::submission::fence::Fence;
 use crate::submission::lane::{Lane, Lanes, Parts};
@@ -110,10 +110,7 @@ impl Shared {
 
     /// The copy engines that are not a part of the graphics engine.
     fn copy_engines(&self) -> Result<Vec<u32>> {
-        let caps = self.link.query(controls::COPY_ENGINES, &[])?;
-        let present = self.link.get(&caps, "present")?;
-        let table = self.link.bytes(&caps, "capsTbl")?;
-        let of_graphics = |engine: usize| table.get(engine * 2).is_some_and(|caps| caps & 1 != 0);
-        Ok((0..64).filter(|n| present >> n & 1 != 0 && !of_graphics(*n as usize)).collect())
+        let engines = facts::copy_engines(&self.link)?;
+        Ok(engines.into_iter().filter(|(_, of_graphics)| !of_graphics).map(|(number, _)| number).collect())
     }
 }

@@ -3,7 +3,7 @@
 use crate::base::error::{Error, Result};
 use crate::kernel_driver::chip::Chip;
 use crate::kernel_driver::controls;
-use crate::kernel_driver::link::{Card, Link, cards};
+use crate::kernel_driver::link::{Card, FixedFacts, Link, cards, once};
 use crate::kernel_driver::nodes::{Kernel, Node};
 use cutap_rm::Fit;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub struct Facts {
     pub l2: Option<u64>,
     /// PCI subsystem: vendor and device.
     pub subsystem: Option<(u16, u16)>,
+    /// Those that a context needs, as the driver gave them.
+    pub(crate) fixed_facts: FixedFacts,
 }
 
 impl Facts {
@@ -101,6 +103,10 @@ pub fn probe(kernel: &Arc<dyn Kernel>, node: Node) -> Result<()> {
 }
 
 pub(crate) fn classes(link: &Link) -> Result<Vec<u32>> {
+    once(&link.fixed_facts.classes, || ask_classes(link))
+}
+
+fn ask_classes(link: &Link) -> Result<Vec<u32>> {
     let list = link.client.query(link.device, controls::CLASS_LIST, &[])?;
     let count = link.get(&list, "numClasses")?.min(200) as usize;
     let bytes = link.bytes(&list, "classList")?;
@@ -115,6 +121,10 @@ pub(crate) fn name(link: &Link) -> Result<String> {
 }
 
 pub(crate) fn uuid(link: &Link) -> Result<[u8; 16]> {
+    once(&link.fixed_facts.uuid, || ask_uuid(link))
+}
+
+fn ask_uuid(link: &Link) -> Result<[u8; 16]> {
     const BINARY: u64 = 2;
     let params = link.query(controls::GPU_UUID, &[("flags", BINARY), ("length", 16)])?;
     Ok(link.bytes(&params, "data")?.first_chunk::<16>().copied().unwrap_or_default())
@@ -188,7 +198,11 @@ fn bars(link: &Link) -> Result<Vec<u64>> {
     (0..count).map(|n| link.get(&params, &format!("pciBarInfo[{n}].barSizeBytes"))).collect()
 }
 
-fn copy_engines(link: &Link) -> Result<Vec<(u32, bool)>> {
+pub(crate) fn copy_engines(link: &Link) -> Result<Vec<(u32, bool)>> {
+    once(&link.fixed_facts.copy_engines, || ask_copy_engines(link))
+}
+
+fn ask_copy_engines(link: &Link) -> Result<Vec<(u32, bool)>> {
     let caps = link.query(controls::COPY_ENGINES, &[])?;
     let present = link.get(&caps, "present")?;
     let table = link.bytes(&caps, "capsTbl")?;
@@ -231,5 +245,6 @@ pub(crate) fn read(link: &Link) -> Result<Facts> {
         bus_width: memory_system.map(|(bits, _)| bits),
         l2: memory_system.map(|(_, bytes)| bytes),
         subsystem: subsystem(link).ok(),
+        fixed_facts: link.fixed_facts.clone(),
     })
 }

@@ -5,8 +5,8 @@ use crate::kernel_driver::client::{Client, Handle};
 use crate::kernel_driver::controls::{self, Control};
 use crate::kernel_driver::nodes::{Descriptor, Kernel, Node};
 use cutap_rm::Params;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A card in the driver's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,12 +61,32 @@ pub(crate) fn cards(client: &Client) -> Result<Vec<Card>> {
     Ok(cards)
 }
 
+/// Facts of a GPU that never change: each is asked for once, or was read before.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct FixedFacts {
+    /// The numbers of its device and its subdevice.
+    instances: OnceLock<(u64, u64)>,
+    pub classes: OnceLock<Vec<u32>>,
+    pub tpcs: OnceLock<Vec<u32>>,
+    pub copy_engines: OnceLock<Vec<(u32, bool)>>,
+    pub uuid: OnceLock<[u8; 16]>,
+}
+
+/// A fact, from its place or by asking.
+pub(crate) fn once<T: Clone>(place: &OnceLock<T>, ask: impl FnOnce() -> Result<T>) -> Result<T> {
+    match place.get() {
+        Some(known) => Ok(known.clone()),
+        None => ask().map(|answer| place.get_or_init(|| answer).clone()),
+    }
+}
+
 /// An open GPU. All objects below it go with the client.
 pub(crate) struct Link {
     pub client: Client,
     /// `/dev/nvidiaN`, which must be open while the device object lives.
     pub node: Descriptor,
     pub card: Card,
+    pub fixed_facts: FixedFacts,
     pub device: Handle,
     pub subdevice: Handle,
     /// Set before the whole client goes: single objects need no ioctl any more.
@@ -82,16 +102,27 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
-    pub fn open(kernel: Arc<dyn Kernel>, index: usize) -> Result<Self> {
-        let mut client = Client::open(Arc::clone(&kernel))?;
+    /// A card by its place in the driver's list.
+    pub fn open(kernel: &Arc<dyn Kernel>, index: usize) -> Result<Self> {
+        let client = Client::open(Arc::clone(kernel))?;
         let cards = cards(&client)?;
         let none = if cards.is_empty() { Error::NoGpu } else { Error::NoSuchGpu { index, count: cards.len() } };
         let card = cards.into_iter().nth(index).ok_or(none)?;
-        let node = Descriptor::open(&kernel, Node::Gpu(card.minor))?;
+        Self::connect(client, kernel, card, FixedFacts::default())
+    }
+
+    /// A card of the driver's list.
+    pub fn to_card(kernel: &Arc<dyn Kernel>, card: &Card, fixed_facts: &FixedFacts) -> Result<Self> {
+        Self::connect(Client::open(Arc::clone(kernel))?, kernel, card.clone(), fixed_facts.clone())
+    }
+
+    fn connect(mut client: Client, kernel: &Arc<dyn Kernel>, card: Card, fixed_facts: FixedFacts) -> Result<Self> {
+        let node = Descriptor::open(kernel, Node::Gpu(card.minor))?;
         client.connect()?;
-        let id = client.query(client.root, controls::GPU_ID, &[("gpuId", card.id.into())])?;
-        let instance = client.field(&id, "deviceInstance")?;
-        let sub_instance = client.field(&id, "subDeviceInstance")?;
+        let (instance, sub_instance) = once(&fixed_facts.instances, || {
+            let id = client.query(client.root, controls::GPU_ID, &[("gpuId", card.id.into())])?;
+            Ok((client.field(&id, "deviceInstance")?, client.field(&id, "subDeviceInstance")?))
+        })?;
         // Several address spaces are possible.
         const MULTIPLE_SPACES: u64 = 2;
         let fields = [("deviceId", instance), ("hClientShare", client.root.into()), ("vaMode", MULTIPLE_SPACES)];
@@ -103,6 +134,7 @@ impl Link {
             client,
             node,
             card,
+            fixed_facts,
             registered: AtomicBool::new(false),
             device,
             subdevice,
@@ -140,6 +172,10 @@ impl Link {
 
     /// Graphics processing clusters and their pairs of SMs: the number of TPCs of each GPC.
     pub fn tpcs(&self) -> Result<Vec<u32>> {
+        once(&self.fixed_facts.tpcs, || self.ask_tpcs())
+    }
+
+    fn ask_tpcs(&self) -> Result<Vec<u32>> {
         let gpcs = self.query(controls::GPC_MASK, &[])?;
         let mask = self.get(&gpcs, "gpcMask")?;
         let mut counts = Vec::new();

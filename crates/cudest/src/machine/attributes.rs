@@ -163,6 +163,7 @@ mod tests {
             bus_width: Some(6016),
             l2: Some(62_914_560),
             subsystem: Some((0x10de, 0x18bf)),
+            fixed_facts: Default::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::context::context_memory::Memory;
 use crate::context::shared::{Options, Shared};
 use crate::kernel_driver::chip::Chip;
 use crate::kernel_driver::facts::{self, Facts};
-use crate::kernel_driver::link::Link;
+use crate::kernel_driver::link::{Card, FixedFacts, Link};
 use crate::kernel_driver::nodes::{Kernel, Linux};
 use crate::machine::host::{HostFence, HostTimeline};
 use crate::machine::vmm::{Addresses, Backing, Mapping};
@@ -32,6 +32,8 @@ use std::time::Instant;
 pub struct Gpu {
     kernel: Arc<dyn Kernel>,
     index: usize,
+    /// What was read of it before.
+    fixed_facts: Option<(Card, FixedFacts)>,
 }
 
 impl std::fmt::Debug for Gpu {
@@ -50,7 +52,13 @@ impl Gpu {
     /// As [`new`](Gpu::new), through another way to the kernel driver.
     #[must_use]
     pub fn with_kernel(kernel: Arc<dyn Kernel>, index: usize) -> Self {
-        Self { kernel, index }
+        Self { kernel, index, fixed_facts: None }
+    }
+
+    /// The same GPU with its facts. A context does not ask for them again.
+    #[must_use]
+    pub fn with_facts(self, facts: &Facts) -> Self {
+        Self { fixed_facts: Some((facts.card.clone(), facts.fixed_facts.clone())), ..self }
     }
 
     /// What the kernel driver says of it. No channel is made.
@@ -58,7 +66,7 @@ impl Gpu {
     /// # Errors
     /// A query is refused.
     pub fn facts(&self) -> Result<Facts> {
-        facts::read(&Link::open(Arc::clone(&self.kernel), self.index)?)
+        facts::read(&Link::open(&self.kernel, self.index)?)
     }
 
     /// A context with ordinary options.
@@ -74,7 +82,10 @@ impl Gpu {
     /// # Errors
     /// As [`context`](Gpu::context).
     pub fn context_with(&self, options: Options) -> Result<Context> {
-        let link = Arc::new(Link::open(Arc::clone(&self.kernel), self.index)?);
+        let link = Arc::new(match &self.fixed_facts {
+            Some((card, known)) => Link::to_card(&self.kernel, card, known)?,
+            None => Link::open(&self.kernel, self.index)?,
+        });
         let chip = chip(&link)?;
         let shared = Arc::new(Shared::new(link, chip, options)?);
         Ok(Context { shared, stamps: Arc::new(Stamps::default()) })

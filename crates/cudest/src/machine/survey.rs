@@ -1,10 +1,9 @@
 //! The driver and all its GPUs at a glance, with what is missing. It opens no channel and needs no privilege.
 
 use crate::base::error::{Error, Result};
-use crate::kernel_driver::facts::{Driver, Facts, driver};
-use crate::kernel_driver::link::Card;
+use crate::kernel_driver::facts::{self, Driver, Facts, driver};
+use crate::kernel_driver::link::{Card, FixedFacts, Link};
 use crate::kernel_driver::nodes::{Kernel, Linux, Node};
-use crate::machine::gpu::Gpu;
 use cutap_rm::Fit;
 use std::sync::Arc;
 
@@ -37,8 +36,8 @@ impl Survey {
         if driver.cards.is_empty() {
             return Err(Error::NoGpu);
         }
-        let facts = |index: usize| Gpu::with_kernel(Arc::clone(kernel), index).facts();
-        let gpus: Vec<_> = driver.cards.iter().cloned().enumerate().map(|(n, card)| (card, facts(n))).collect();
+        let facts = |card: &Card| facts::read(&Link::to_card(kernel, card, &FixedFacts::default())?);
+        let gpus: Vec<_> = driver.cards.iter().map(|card| (card.clone(), facts(card))).collect();
         let mut missing = Vec::new();
         if driver.fit != Fit::Exact {
             let branch = if driver.fit == Fit::SameBranch { "of its branch" } else { "of another branch" };

@@ -1,6 +1,7 @@
 //! dlopen, in a run with a driver of cutap. That driver stands for each libcuda that a program names by a path, or to
 //! which the caller's RPATH would lead. Without such a driver each request passes unchanged. Limits: `dlmopen`, and
-//! libraries that are linked with an RPATH.
+//! opened libraries that are linked with an RPATH. For those of the start the driver is preloaded
+//! (`collect/start/rpath.rs`).
 
 use crate::loader::objects::{self, Object};
 use crate::loader::real;

@@ -11,6 +11,7 @@ pub mod capture_range;
 mod counters;
 mod domains;
 mod functions;
+mod growing_table;
 pub mod looked_up_tool;
 mod named;
 pub mod other_path;

@@ -3,8 +3,9 @@
 use super::capture_range;
 use super::domains::{self, Moment};
 use super::payloads::Payload;
+use super::text::Text;
 use crate::process::{fork, page, run, switch};
-use crate::ring::open_ranges::OpenRange;
+use crate::ring::open_ranges::{NAME_BYTES, OpenRange};
 use crate::ring::record::{begin, exit};
 use crate::ring::reserve::{finish, here};
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
@@ -131,7 +132,7 @@ pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
         || with_payload(with, |payload| enter(state, domain, text, &packed(with, payload), payload, Moment::Range));
     let number = if is_written { written() } else { None };
     let range = OpenRange::new(domain, number, is_captured);
-    if !state.ranges.push(if is_recorded() { range } else { range.named(text) }) {
+    if !state.ranges.push(if is_recorded() { range } else { range.named(Text::shortened(text, NAME_BYTES).bytes()) }) {
         page::count(diagnostic::RANGE_TOO_DEEP, 1);
         if is_captured {
             capture_range::end();

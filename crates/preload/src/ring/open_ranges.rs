@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicU32, Ordering::*, compiler_fence};
 const MOST: usize = 64;
 /// The range was not recorded.
 const NONE: u32 = u32::MAX;
-/// Bytes of a name that are remembered. A range with a longer one is not recorded later.
-const NAME_BYTES: usize = 120;
+/// Bytes of a name that are remembered.
+pub const NAME_BYTES: usize = 120;
 
 /// Ranges of all threads that are open and captured.
 static CAPTURED: AtomicU32 = AtomicU32::new(0);

@@ -26,7 +26,7 @@ pub use cutap_file::{Cut, Why};
 pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
 pub use cutap_wire::names::DEFAULT_DOMAIN;
-pub use event::RangeMoment;
+pub use event::{NAMELESS_END, RangeMoment};
 pub use event::pieces::{CapturedMemory, Pieces, Submitted};
 pub use event::{
     Answer, Args, ByName, Call, CallStart, DriverArgs, Event, EventVisitor, Exit, Function, GpuRow, GpuWork,

@@ -19,5 +19,6 @@ pub mod payload_extension;
 mod payloads;
 pub mod ranges;
 mod read;
+mod started;
 mod text;
 mod tool;

@@ -3,6 +3,7 @@
 use super::capture_range;
 use super::domains::{self, Moment};
 use super::payloads::Payload;
+use super::started;
 use super::text::Text;
 use crate::process::{fork, page, run, switch};
 use crate::ring::open_ranges::{NAME_BYTES, OpenRange};
@@ -166,7 +167,11 @@ pub fn moment(domain: u32, text: &[u8], with: &Attributes, id: Option<u64>) {
         let [value, kind, color] = packed(with, payload);
         match id {
             None => enter(state, domain, text, &[value, kind, color], payload, Moment::Mark),
-            Some(id) => enter(state, domain, text, &[value, kind, color, id], payload, Moment::Start),
+            Some(id) => {
+                // It may end in another thread before this function is left.
+                started::remember(id, text);
+                enter(state, domain, text, &[value, kind, color, id], payload, Moment::Start)
+            }
         }
     });
 }
@@ -182,7 +187,8 @@ pub fn sample(domain: u32, text: &[u8], payload: &Payload) {
 
 /// A range that was started ends.
 pub fn end(domain: u32, id: u64) {
+    let name = started::forget(id);
     if let Some(state) = current().filter(|_| is_recorded()) {
-        enter(state, domain, b"", &[id], None, Moment::End);
+        enter(state, domain, name.bytes(), &[id], None, Moment::End);
     }
 }

@@ -92,7 +92,7 @@ fn calls_inside_ranges() {
     let start = lines.iter().position(|line| line.starts_with("cuInit")).expect("the first call");
     assert_eq!(lines[start..start + expected.len()], expected, "{lines:#?}");
     assert!(lines.iter().any(|line| line.trim() == "start of range 1 \"wïde\""), "{lines:#?}");
-    assert!(lines.iter().any(|line| line.trim() == "end of range 1"), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.trim() == "end of range 1 \"wïde\""), "{lines:#?}");
 }
 
 #[test]

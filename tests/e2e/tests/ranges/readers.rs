@@ -50,6 +50,21 @@ fn steps_and_filters() {
     let all: Vec<Value> = json_lines(&run(&["show", "--json"])).filter(|line| line["type"] == "call").collect();
     assert!(all.iter().all(|call| call["name"] == "cuMemFree_v2" || call["layer"] == "nvtx"), "{all:#?}");
     assert_eq!(all.iter().filter(|call| call["layer"] == "nvtx").count(), 100);
+    // Ends have the names of their ranges.
+    record(&["-e", "nvtx:in any thread"]);
+    let shown = run(&["show", "-e", "nvtx:in any *"]);
+    assert_eq!(shown.lines().filter(|line| *line == "start of range 7 \"in any thread\"").count(), 1, "{shown}");
+    assert_eq!(shown.lines().filter(|line| *line == "end of range 7 \"in any thread\"").count(), 1, "{shown}");
+    assert_eq!(shown.lines().count(), 200, "{shown}");
+    // A recording keeps the ranges that decide what is inside of them.
+    for (filter, inside, calls) in
+        [("under:step 7 & driver", true, 2), ("driver,!under:step 7", false, 603), ("driver,!nvtx,under:step 7", true, 2)]
+    {
+        record(&["-e", filter]);
+        let shown = run(&["show"]);
+        assert_eq!((shown.lines().count(), shown.contains("cuCtxSynchronize() = CUDA_SUCCESS")), (calls, true), "{filter}");
+        assert!(!inside || shown.starts_with("cuMemsetD8_v2("), "{shown}");
+    }
 }
 
 /// `cutap check`: waits in ranges, and steps that differ in their calls.

@@ -245,6 +245,19 @@ static void long_names(void) {
     call();
 }
 
+/* Steps, between which recording is switched off and on by the commands of the environment. */
+static void switched(void) {
+    const char *commands[] = {NULL, getenv("OFF"), getenv("ON")};
+    char name[32];
+    for (int n = 0; n < 12; n++) {
+        if (n % 4 == 0 && commands[n / 4] && system(commands[n / 4])) exit(1);
+        sprintf(name, "step %d", n);
+        nvtxRangePushA(name);
+        call();
+        nvtxRangePop();
+    }
+}
+
 /* As setproctitle does: the environment moves, and its old memory is written over. */
 static void overwritten(void) {
     extern char **environ;
@@ -275,6 +288,7 @@ int main(int words, char **word) {
     if (!strcmp(way, "open_at_fork")) open_at_fork();
     if (!strcmp(way, "named")) named();
     if (!strcmp(way, "overwritten")) overwritten();
+    if (!strcmp(way, "switched")) switched();
     if (!strcmp(way, "many")) many(9000, 2000);
     if (!strcmp(way, "too_many")) many(300000, 40000);
     if (!strcmp(way, "long_names")) long_names();

@@ -67,6 +67,31 @@ fn steps_and_filters() {
     }
 }
 
+/// Steps in which recording was off are no steps without calls.
+#[test]
+fn steps_without_recording() {
+    let folder = scratch("ranges-switched");
+    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
+    let file = folder.join("switched.cutap");
+    let switch = |to: &str| format!("LD_PRELOAD= {} ctl $PPID {to}", cutap().display());
+    let mut record = Command::new(cutap());
+    record.args(["record", "-q", "--sim", "-o"]).arg(&file).arg(&program).arg("switched");
+    let done = finish(record.env("OFF", switch("off")).env("ON", switch("on")));
+    assert!(done.status.success(), "{done:?}");
+    let report = |words: &[&str]| finish(Command::new(cutap()).args(["report", "--by", "step"]).args(words).arg(&file));
+    let text = report(&[]).stdout;
+    let line = "4 more not counted: recording was off in them, or in a part of them";
+    assert!(text.starts_with("8 steps: ") && text.lines().nth(1) == Some(line), "{text}");
+    let lines: Vec<Value> = json_lines(&report(&["--json"]).stdout).collect();
+    let steps = lines.iter().find(|line| line["type"] == "steps").expect("steps");
+    assert_eq!((&steps["unrecorded"], &steps["calls"]["min"]), (&Value::from(4), &Value::from(1)), "{steps:#}");
+    let of_step = |n: usize| lines.iter().find(|line| line["name"] == format!("step {n}")).expect("a step");
+    assert_eq!((&of_step(5)["recorded"], &of_step(5)["calls"]), (&Value::from(false), &Value::Null));
+    assert_eq!((&of_step(8)["recorded"], &of_step(8)["calls"]), (&Value::from(true), &Value::from(1)));
+    // There was no GPU time.
+    assert!(lines.iter().all(|line| line.get("gpu_ns").is_none()), "{lines:#?}");
+}
+
 /// `cutap check`: waits in ranges, and steps that differ in their calls.
 #[test]
 fn rules_on_ranges() {

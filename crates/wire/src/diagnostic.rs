@@ -148,6 +148,8 @@ reasons! {
     RANGE_NAME_LOST = 66;
     /// The file of another tool for NVTX could not be loaded, or has no function that NVTX looks for.
     RANGE_TOOL_ABSENT = 67;
+    /// Ranges of start and end with the name of the capture range.
+    RANGE_NOT_CAPTURED = 68;
 }
 
 #[cfg(test)]

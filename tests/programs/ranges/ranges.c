@@ -113,10 +113,12 @@ static void forked(void) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
+        call();
         nvtxRangePop();
         nvtxRangePushA("of the child");
         call();
         nvtxRangePop();
+        call();
         _exit(0);
     }
     waitpid(child, NULL, 0);

@@ -6,7 +6,7 @@ use super::payloads::Payload;
 use super::started;
 use super::text::Text;
 use crate::process::{fork, page, run, switch};
-use crate::ring::open_ranges::{NAME_BYTES, OpenRange};
+use crate::ring::open_ranges::{AFTER_FORK, NAME_BYTES, OpenRange};
 use crate::ring::record::{begin, exit};
 use crate::ring::reserve::{finish, here};
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
@@ -118,6 +118,11 @@ pub fn restate_here() {
     }
 }
 
+/// At the start.
+pub fn start() {
+    AFTER_FORK.set(restate_here);
+}
+
 /// A range begins in this thread. Its level in its domain.
 pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
     let Some(state) = current() else { return 0 };
@@ -133,7 +138,15 @@ pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
         || with_payload(with, |payload| enter(state, domain, text, &packed(with, payload), payload, Moment::Range));
     let number = if is_written { written() } else { None };
     let range = OpenRange::new(domain, number, is_captured);
-    if !state.ranges.push(if is_recorded() { range } else { range.named(Text::shortened(text, NAME_BYTES).bytes()) }) {
+    // It may be recorded later, or again in a forked child.
+    let is_named = number.is_some() || !is_recorded();
+    let is_short = text.len() <= NAME_BYTES;
+    let range = match is_named {
+        true if is_short => range.named(text),
+        true => range.named(Text::shortened(text, NAME_BYTES).bytes()),
+        false => range,
+    };
+    if !state.ranges.push(range) {
         page::count(diagnostic::RANGE_TOO_DEEP, 1);
         if is_captured {
             capture_range::end();
@@ -161,6 +174,9 @@ pub fn pop(domain: u32) -> i32 {
 
 /// A mark, or the start of a range that may end in another thread: then `id` is its number.
 pub fn moment(domain: u32, text: &[u8], with: &Attributes, id: Option<u64>) {
+    if id.is_some() && capture_range::is_wanted(domain, text) {
+        page::count(diagnostic::RANGE_NOT_CAPTURED, 1);
+    }
     let Some(state) = current().filter(|_| is_recorded()) else { return };
     restate(state);
     with_payload(with, |payload| {

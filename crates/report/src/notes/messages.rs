@@ -61,6 +61,10 @@ const MESSAGES: &[(usize, &str, &str)] = &[
       name: too many, or no memory",
      "Ranges with them have no name, or no domain. A program that registers the same string again and again fills the \
       table."),
+    (RANGE_NOT_CAPTURED,
+     "{range|ranges} of start and end with the name of the capture range: only ranges of push and pop are capture \
+      ranges",
+     "Such a range may end in another thread. Name a range of nvtxRangePush, or use cudaProfilerApi."),
     (RANGE_TOOL_ABSENT,
      "{tool|tools} of NVTX_INJECTION64_PATH that could not be loaded",
      "The file is missing, needs another library, or has no InitializeInjectionNvtx2. Ranges are recorded."),

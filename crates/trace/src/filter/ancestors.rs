@@ -164,7 +164,10 @@ mod tests {
         assert_eq!(recorded("driver,!under:step 7"), "+d * *\n+n * step 7\n");
         // What a reader leaves out may be needed to know what is inside.
         assert_eq!(recorded("driver,!nvtx,under:step 7"), "+d * *\n+n * step 7\n");
-        assert_eq!(recorded("driver,!cuMem*,!chatter,under:step 7"), "+d * *\n-* * cuMem*\n-* * ~chatter\n+n * step 7\n");
+        assert_eq!(
+            recorded("driver,!cuMem*,!chatter,under:step 7"),
+            "+d * *\n-* * cuMem*\n-* * ~chatter\n+n * step 7\n"
+        );
         assert_eq!(recorded("!cuda*,under:cudaMalloc"), "");
         assert_eq!(recorded("!cudaFree,under:cudaMalloc"), "-* * cudaFree\n-* * cudaFree_*\n");
     }

@@ -107,9 +107,13 @@ fn parents_in_threads_and_children() {
         assert!(parent["range"] == "range" && parent["tid"] == call["tid"], "{call}");
     }
     let all = calls(&folder, &program, "forked");
-    let names: Vec<_> =
-        all.iter().filter(|call| call["name"] == "cuDeviceGetCount").map(|call| around(&all, call)).collect();
-    assert!(names.contains(&Some("of both")) && names.contains(&Some("of the child")), "{names:?}");
+    // The child is in the range that its thread had begun in the parent, until the child pops it.
+    let parent = all.iter().find(|call| call["name"] == "cuInit").expect("the first call")["pid"].clone();
+    let in_child = all.iter().filter(|call| call["name"] == "cuDeviceGetCount" && call["pid"] != parent);
+    let names: Vec<_> = in_child.map(|call| around(&all, call).unwrap_or_default()).collect();
+    assert_eq!(names, ["of both", "of the child", ""], "{all:#?}");
+    let ranges = all.iter().filter(|call| call["name"] == "of both" && call["range"] == "range").count();
+    assert_eq!(ranges, 2, "{all:#?}");
 }
 
 #[test]

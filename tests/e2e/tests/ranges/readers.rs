@@ -50,6 +50,11 @@ fn steps_and_filters() {
     let all: Vec<Value> = json_lines(&run(&["show", "--json"])).filter(|line| line["type"] == "call").collect();
     assert!(all.iter().all(|call| call["name"] == "cuMemFree_v2" || call["layer"] == "nvtx"), "{all:#?}");
     assert_eq!(all.iter().filter(|call| call["layer"] == "nvtx").count(), 100);
+    // Ranges alone are something.
+    let mut alone = Command::new(cutap());
+    let alone = alone.args(["record", "--sim", "-e", "nvtx", "-o"]).arg(&file).arg(&program).output().expect("a run");
+    let said = String::from_utf8_lossy(&alone.stderr);
+    assert!(said.contains("no call was recorded in ") && said.contains(", but ranges of NVTX; next: "), "{said}");
     // Ends have the names of their ranges.
     record(&["-e", "nvtx:in any thread"]);
     let shown = run(&["show", "-e", "nvtx:in any *"]);
@@ -57,12 +62,18 @@ fn steps_and_filters() {
     assert_eq!(shown.lines().filter(|line| *line == "end of range 7 \"in any thread\"").count(), 1, "{shown}");
     assert_eq!(shown.lines().count(), 200, "{shown}");
     // A recording keeps the ranges that decide what is inside of them.
-    for (filter, inside, calls) in
-        [("under:step 7 & driver", true, 2), ("driver,!under:step 7", false, 603), ("driver,!nvtx,under:step 7", true, 2)]
-    {
+    for (filter, inside, calls) in [
+        ("under:step 7 & driver", true, 2),
+        ("driver,!under:step 7", false, 603),
+        ("driver,!nvtx,under:step 7", true, 2),
+    ] {
         record(&["-e", filter]);
         let shown = run(&["show"]);
-        assert_eq!((shown.lines().count(), shown.contains("cuCtxSynchronize() = CUDA_SUCCESS")), (calls, true), "{filter}");
+        assert_eq!(
+            (shown.lines().count(), shown.contains("cuCtxSynchronize() = CUDA_SUCCESS")),
+            (calls, true),
+            "{filter}"
+        );
         assert!(!inside || shown.starts_with("cuMemsetD8_v2("), "{shown}");
     }
 }

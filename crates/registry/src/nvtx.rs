@@ -16,6 +16,7 @@ struct Raw {
     #[allow(dead_code, reason = "for people")]
     source: String,
     callbacks_table: u32,
+    no_push_pop_tracking: i32,
     modules: Numbers,
     core: Numbers,
     core2: Numbers,
@@ -55,6 +56,8 @@ pub fn generate(root: &Path) -> Result<File, Error> {
     );
     let about = "The table that has the addresses of function pointers (NvtxExportTableID).";
     write!(out, "\n/// {about}\npub const CALLBACKS_TABLE: u32 = {};\n", raw.callbacks_table).unwrap();
+    let about = "What a push or a pop answers without an implementation.";
+    write!(out, "\n/// {about}\npub const NO_PUSH_POP_TRACKING: i32 = {};\n", raw.no_push_pop_tracking).unwrap();
     for (module, about, numbers) in [
         ("module", "Modules (NvtxCallbackModule).", &raw.modules),
         ("core", "Functions of the module `core` (NvtxCallbackIdCore).", &raw.core),

@@ -37,7 +37,7 @@ pub use format::units::{bytes as format_bytes, time};
 pub use hang::{
     HangDocument, HangState, LiveThread, ProcessState, StreamWait, ThreadState, WorkState, write_documents, write_wait,
 };
-pub use notes::footer::{end_lines, end_notes, host_line, important_notes, program_end_note};
+pub use notes::footer::{end_lines, end_notes, host_line, important_notes, program_end_note, unopened_range_line};
 pub use notes::gpu_clocks::{clock_lines, clocks_line};
 pub use notes::gpu_time::{INVENTED, collection_line, gpu_time_lines};
 pub use notes::messages;

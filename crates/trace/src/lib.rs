@@ -26,13 +26,13 @@ pub use cutap_file::{Cut, Why};
 pub use cutap_printable::printable;
 pub use cutap_stacks::{Absent, End as StackEnd, Frame, Stack};
 pub use cutap_wire::names::DEFAULT_DOMAIN;
-pub use event::RangeMoment;
 pub use event::pieces::{CapturedMemory, Pieces, Submitted};
 pub use event::{
     Answer, Args, ByName, Call, CallStart, DriverArgs, Event, EventVisitor, Exit, Function, GpuRow, GpuWork,
     HookAction, HookEffect, Instance, Layer, Log, Lookup, LookupKind, Module, Outcome, Process, Returned, Returns,
     RunName, RunPlace, State, Thread,
 };
+pub use event::{NAMELESS_END, RangeMoment};
 pub use filter::did_you_mean::did_you_mean;
 pub use filter::function_match::{FunctionMatch, find_function};
 pub use filter::{Filter, FilterError, TimeWindow};

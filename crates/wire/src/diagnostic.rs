@@ -144,8 +144,14 @@ reasons! {
     PYTHON_NOT_READ = 64;
     /// A ring was full, or there was no room for another code object.
     PYTHON_NOT_KEPT = 65;
+    /// Registered strings, domains and counters of NVTX for which no table had room.
+    RANGE_NAME_LOST = 66;
+    /// The file of another tool for NVTX could not be loaded, or has no function that NVTX looks for.
+    RANGE_TOOL_ABSENT = 67;
+    /// Ranges of start and end with the name of the capture range.
+    RANGE_NOT_CAPTURED = 68;
     /// A PyTorch whose nodes of autograd cutap does not know; the list has why.
-    AUTOGRAD_UNKNOWN = 66;
+    AUTOGRAD_UNKNOWN = 69;
 }
 
 #[cfg(test)]

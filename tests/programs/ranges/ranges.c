@@ -42,6 +42,19 @@ static void basic(void) {
     nvtxRangeEnd(id);
 }
 
+/* What is not checked with `basic`: all kinds of functions that answer something. */
+static void answers(void) {
+    basic();
+    nvtxEventAttributes_t with = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};
+    with.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    with.message.ascii = "of attributes";
+    printf("%d %d\n", nvtxRangePushEx(&with), nvtxRangePushW(L"wide"));
+    nvtxRangeId_t ids[] = {nvtxRangeStartA("ascii"), nvtxRangeStartEx(&with), nvtxDomainRangeStartEx(NULL, &with)};
+    for (int n = 0; n < 3; n++) printf("%d\n", (int)ids[n]);
+    printf("%d %d\n", nvtxDomainCreateW(L"wide") != NULL, nvtxDomainRegisterStringW(NULL, L"wide") != NULL);
+    printf("%d\n", nvtxDomainRangePop(NULL));
+}
+
 static void unbalanced(void) {
     printf("%d\n", nvtxRangePop());
     call();
@@ -100,10 +113,12 @@ static void forked(void) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
+        call();
         nvtxRangePop();
         nvtxRangePushA("of the child");
         call();
         nvtxRangePop();
+        call();
         _exit(0);
     }
     waitpid(child, NULL, 0);
@@ -193,6 +208,58 @@ static void named(void) {
     call();
 }
 
+/* So many registered strings and domains, and a range of the last ones. */
+static void many(int strings, int domains) {
+    nvtxEventAttributes_t with = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};
+    with.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    nvtxDomainHandle_t domain = NULL;
+    char name[32];
+    for (int n = 1; n <= domains; n++) {
+        sprintf(name, "domain %d", n);
+        domain = nvtxDomainCreateA(name);
+    }
+    for (int n = 1; n <= strings; n++) {
+        sprintf(name, "string %d", n);
+        with.message.registered = nvtxDomainRegisterStringA(domain, name);
+        if (n != 1 && n != strings) continue;
+        nvtxDomainRangePushEx(domain, &with);
+        call();
+        nvtxDomainRangePop(domain);
+    }
+}
+
+/* Names of 256 bytes, and longer ones. */
+static void long_names(void) {
+    char name[400];
+    wchar_t wide[400];
+    memset(name, 'n', sizeof name);
+    for (int n = 0; n < 400; n++) wide[n] = 0xe4;
+    name[256] = 0;
+    wide[128] = 0;
+    nvtxMarkA(name);
+    nvtxMarkW(wide);
+    name[256] = 'n';
+    name[300] = 0;
+    wide[128] = 0xe4;
+    wide[300] = 0;
+    nvtxMarkA(name);
+    nvtxMarkW(wide);
+    call();
+}
+
+/* Steps, between which recording is switched off and on by the commands of the environment. */
+static void switched(void) {
+    const char *commands[] = {NULL, getenv("OFF"), getenv("ON")};
+    char name[32];
+    for (int n = 0; n < 12; n++) {
+        if (n % 4 == 0 && commands[n / 4] && system(commands[n / 4])) exit(1);
+        sprintf(name, "step %d", n);
+        nvtxRangePushA(name);
+        call();
+        nvtxRangePop();
+    }
+}
+
 /* As setproctitle does: the environment moves, and its old memory is written over. */
 static void overwritten(void) {
     extern char **environ;
@@ -212,6 +279,7 @@ int main(int words, char **word) {
     start(0);
     const char *way = words > 1 ? word[1] : "basic";
     if (!strcmp(way, "basic")) basic();
+    if (!strcmp(way, "answers")) answers();
     if (!strcmp(way, "unbalanced")) unbalanced();
     if (!strcmp(way, "profiled")) profiled(driver);
     if (!strcmp(way, "freed")) freed();
@@ -222,5 +290,9 @@ int main(int words, char **word) {
     if (!strcmp(way, "open_at_fork")) open_at_fork();
     if (!strcmp(way, "named")) named();
     if (!strcmp(way, "overwritten")) overwritten();
+    if (!strcmp(way, "switched")) switched();
+    if (!strcmp(way, "many")) many(9000, 2000);
+    if (!strcmp(way, "too_many")) many(300000, 40000);
+    if (!strcmp(way, "long_names")) long_names();
     return 0;
 }

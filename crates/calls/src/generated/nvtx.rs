@@ -5,6 +5,9 @@
 /// The table that has the addresses of function pointers (NvtxExportTableID).
 pub const CALLBACKS_TABLE: u32 = 1;
 
+/// What a push or a pop answers without an implementation.
+pub const NO_PUSH_POP_TRACKING: i32 = -2;
+
 /// Modules (NvtxCallbackModule).
 pub mod module {
     /// `core`.

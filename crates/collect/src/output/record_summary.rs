@@ -1,7 +1,7 @@
 //! The last lines of `cutap record`: why GPU times are missing, how much was recorded, and the command that reads it.
 
 use crate::base::default_name::DEFAULT;
-use cutap_report::{CallTree, INVENTED, collection_line};
+use cutap_report::{CallTree, INVENTED, collection_line, unopened_range_line};
 use cutap_trace::{Aggregator, Filter};
 use std::path::Path;
 
@@ -13,8 +13,11 @@ const COUNTED_BYTES: u64 = 64 << 20;
 pub fn record_summary(file: &Path, is_over: bool) -> Vec<String> {
     let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
     let mut tree = CallTree::default();
-    let counted = bytes <= COUNTED_BYTES
-        && Aggregator::open(file, &Filter::default()).map(|mut calls| calls.run(&mut tree)).is_ok();
+    let mut read = || Aggregator::open(file, &Filter::default()).map(|mut calls| calls.run(&mut tree)).ok();
+    let end = if bytes <= COUNTED_BYTES { read() } else { None };
+    let counted = end.is_some();
+    // Without a ring this was said before.
+    let unopened = end.filter(|end| end.rings > 0).and_then(|end| unopened_range_line(&end));
     let name = file.display().to_string();
     let file_argument = if name == DEFAULT { String::new() } else { format!(" {name}") };
     let size = file_size(bytes);
@@ -28,6 +31,9 @@ pub fn record_summary(file: &Path, is_over: bool) -> Vec<String> {
     let failed = if failures == 0 { "none failed".to_owned() } else { format!("{failures} failed") };
     let summary = match (counted, calls, failures) {
         (false, ..) => format!("the calls are in {name} ({size}); next: cutap report{file_argument}"),
+        (_, 0, _) if tree.left_out_ranges() > 0 => {
+            format!("no call was recorded in {name} ({size}), but ranges of NVTX; next: cutap show{file_argument}")
+        }
         (_, 0, _) => format!("no call was recorded in {name} ({size})"),
         _ if open_calls > 0 => {
             let calls_are = match (calls, tree.gpu_rows()) {
@@ -48,7 +54,7 @@ pub fn record_summary(file: &Path, is_over: bool) -> Vec<String> {
     };
     let notices = tree.gpu_reasons().iter().filter_map(|reason| collection_line(*reason));
     let invented = tree.has_invented_times().then(|| INVENTED.to_owned());
-    notices.chain(invented).chain([summary]).collect()
+    notices.chain(invented).chain(unopened).chain([summary]).collect()
 }
 
 /// The size of a file for people.

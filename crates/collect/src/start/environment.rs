@@ -79,7 +79,7 @@ impl Variables {
     /// is left without.
     pub fn with_nvtx(mut self, preload: &Path, filter: &Filter) -> Variables {
         const NO_INJECTION: &str = "./.";
-        if !wants_layer(filter.rules().as_bytes(), Layer::NVTX.number()) {
+        if !wants_layer(filter.recorded(false).as_bytes(), Layer::NVTX.number()) {
             return self;
         }
         let user_path = std::env::var_os(ENV_NVTX).filter(|path| !path.is_empty());

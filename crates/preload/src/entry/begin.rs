@@ -7,7 +7,7 @@ use crate::capture::{answers, handles};
 use crate::interceptors::table;
 use crate::loader::real::SYSCALL;
 use crate::loader::{forks, map, object_names, real};
-use crate::nvtx::{capture_range, looked_up_tool, other_path};
+use crate::nvtx::{capture_range, looked_up_tool, other_path, ranges};
 use crate::process::state::{self, NOT_YET, RUNNING, STARTING};
 use crate::process::{armed, environment, folder, fork, own, run, switch};
 use crate::rewrite::{notice, stubs};
@@ -43,6 +43,7 @@ pub fn begin(environment: *const *const u8) {
     let environment = if environment.is_null() { environment::before_libc() } else { environment };
     let state = state::after_search(set_up(environment));
     if state == RUNNING {
+        ranges::start();
         capture_range::start();
         python::start();
         looked_up_tool::start();

@@ -9,7 +9,7 @@ use crate::arch::exports::exports;
 use crate::arch::{exec_entries, vfork};
 use crate::loader::forks;
 use crate::loader::real::{self, PRCTL, SYSCALL, ask_once};
-use crate::nvtx::attach::{GetTable, attach, pass_on};
+use crate::nvtx::attach::{GetTable, INITIALIZER, attach, pass_on, pass_on_extension};
 use crate::nvtx::looked_up_tool;
 use crate::nvtx::payload_extension::{self, Extension};
 use crate::process::injection;
@@ -103,7 +103,7 @@ pub extern "C" fn cutap_gpu_wanted(step_aside: Option<unsafe extern "C" fn(u32)>
 #[allow(non_snake_case, reason = "the name that NVTX looks for")]
 pub unsafe extern "C" fn InitializeInjectionNvtx2(get: GetTable) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { initialize(get, c"InitializeInjectionNvtx2") }
+    unsafe { initialize(get, INITIALIZER) }
 }
 
 /// The same for the library libnvToolsExt.
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtxExtension(module: *const Extensi
     unsafe {
         match begin::running() {
             true => payload_extension::attach(module),
-            false => pass_on(module.cast::<c_void>(), c"InitializeInjectionNvtxExtension"),
+            false => pass_on_extension(module.cast::<c_void>()),
         }
     }
 }

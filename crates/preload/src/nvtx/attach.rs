@@ -3,9 +3,10 @@
 
 use super::{functions, looked_up_tool, other_path, tool};
 use crate::loader::real;
-use crate::process::{fork, page};
+use crate::process::{fork, names, page, run, switch};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute;
+use core::sync::atomic::{AtomicBool, Ordering::*};
 use cutap_calls::generated::nvtx::CALLBACKS_TABLE;
 use cutap_wire::diagnostic;
 
@@ -21,6 +22,11 @@ struct Callbacks {
     /// Arguments: a module; the array of the addresses of function pointers; its length. 0: there is none.
     module: unsafe extern "C" fn(u32, *mut *mut *mut usize, *mut u32) -> c_int,
 }
+
+/// What a copy of an extension looks for. A tool need not have it.
+pub const EXTENSION: &CStr = c"InitializeInjectionNvtxExtension";
+/// What any other copy looks for, but those in libnvToolsExt.
+pub const INITIALIZER: &CStr = c"InitializeInjectionNvtx2";
 
 /// The pointer of a function in a copy.
 fn pointer(callbacks: &Callbacks, module: u32, number: u32) -> Option<*mut usize> {
@@ -57,7 +63,20 @@ fn other_tool(initializer: &CStr) -> Option<usize> {
             return None;
         }
         let library = transmute::<usize, extern "C" fn(*const u8, c_int) -> usize>(dlopen)(path.as_ptr(), LAZY);
-        Some(if library == 0 { 0 } else { dlsym(library, initializer.as_ptr()) }).filter(|function| *function != 0)
+        let function = if library == 0 { 0 } else { dlsym(library, initializer.as_ptr()) };
+        if function == 0 && initializer != EXTENSION {
+            say_absent(path);
+        }
+        Some(function).filter(|function| *function != 0)
+    }
+}
+
+/// The other tool's file cannot be used. It is said once in a process.
+fn say_absent(path: &[u8]) {
+    static IS_SAID: AtomicBool = AtomicBool::new(false);
+    let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+    if run::is_running() && !switch::has_left() && !IS_SAID.swap(true, Relaxed) {
+        names::gap_named(diagnostic::RANGE_TOOL_ABSENT, path.get(..end).unwrap_or(path));
     }
 }
 
@@ -67,10 +86,29 @@ fn other_tool(initializer: &CStr) -> Option<usize> {
 /// # Safety
 /// A copy of NVTX looks for the function `initializer` now.
 pub unsafe fn pass_on(argument: *const c_void, initializer: &CStr) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { answer_of_tool(argument, initializer) }.unwrap_or(0)
+}
+
+/// The same for an extension. A tool that does not know extensions leaves all slots empty, which is no refusal.
+///
+/// # Safety
+/// A copy of NVTX looks for the function `EXTENSION` now.
+pub unsafe fn pass_on_extension(argument: *const c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    let answer = unsafe { answer_of_tool(argument, EXTENSION) };
+    answer.unwrap_or_else(|| c_int::from(other_tool(INITIALIZER).is_some()))
+}
+
+/// What the other tool answers; none: it has no such function.
+///
+/// # Safety
+/// As `pass_on`.
+pub unsafe fn answer_of_tool(argument: *const c_void, initializer: &CStr) -> Option<c_int> {
     type Initialize = unsafe extern "C" fn(*const c_void) -> c_int;
     // SAFETY: a tool's function of this name takes one pointer.
     let pass = |function| looked_up_tool::calling(|| unsafe { transmute::<usize, Initialize>(function)(argument) });
-    other_tool(initializer).map_or(0, pass)
+    other_tool(initializer).map(pass)
 }
 
 /// Fills the pointers of a copy. 1: they are in use.

@@ -4,11 +4,12 @@ use super::domains;
 use super::payloads::{self, Payload};
 use super::ranges::{self, Attributes};
 use super::text::Text;
-use super::tool::{ExtensionFunctions, next_id};
-use crate::process::fork;
+use super::tool::{ExtensionFunctions, id_or_ours, next_id};
+use crate::process::{fork, page};
 use core::mem::transmute;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_calls::generated::nvtx::{counter_batch, counters, payload_type};
+use cutap_wire::diagnostic;
 
 /// Slots with functions of cutap.
 const SLOTS: usize = 6;
@@ -23,12 +24,19 @@ struct Entry {
     id: AtomicU64,
     domain: AtomicU32,
     schema: AtomicU64,
-    /// Its name among the registered strings.
+    /// Its name in the names file; 0: none.
     name: AtomicUsize,
+    name_bytes: AtomicU32,
 }
 
 static ENTRIES: [Entry; MOST] = [const {
-    Entry { id: AtomicU64::new(0), domain: AtomicU32::new(0), schema: AtomicU64::new(0), name: AtomicUsize::new(0) }
+    Entry {
+        id: AtomicU64::new(0),
+        domain: AtomicU32::new(0),
+        schema: AtomicU64::new(0),
+        name: AtomicUsize::new(0),
+        name_bytes: AtomicU32::new(0),
+    }
 }; MOST];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -50,7 +58,7 @@ fn counter(domain: usize, id: u64) -> (&'static [u8], u64) {
     let number = domains::number_of(domain);
     let is_it = |of: &&Entry| of.id.load(Acquire) == id && of.domain.load(Relaxed) == number;
     match ENTRIES.iter().find(is_it).filter(|_| id != 0) {
-        Some(of) => (domains::registered(of.name.load(Relaxed)), of.schema.load(Relaxed)),
+        Some(of) => (domains::kept_text(of.name.load(Relaxed), of.name_bytes.load(Relaxed)), of.schema.load(Relaxed)),
         None => (b"counter", 0),
     }
 }
@@ -63,14 +71,19 @@ fn record(domain: usize, id: u64, payload: u64, payload_type: u32) {
 extern "C" fn register(domain: usize, at: usize) -> u64 {
     fork::check();
     let attributes = payloads::counter(at);
-    let of_tool = FUNCTIONS_OF_TOOL.answer(counters::REGISTER, [domain, at, 0, 0]).map(|id| id as u64);
-    let id = of_tool.unwrap_or_else(|| if attributes.id != 0 { attributes.id } else { next_id() });
-    if let Some(of) = ENTRIES.get(NEXT.fetch_add(1, Relaxed).min(MOST)) {
+    let answer = FUNCTIONS_OF_TOOL.answer(counters::REGISTER, [domain, at, 0, 0]);
+    let id = id_or_ours(answer, || if attributes.id != 0 { attributes.id } else { next_id() });
+    let entry = ENTRIES.get(NEXT.fetch_add(1, Relaxed).min(MOST));
+    if entry.is_none() {
+        page::count(diagnostic::RANGE_NAME_LOST, 1);
+    }
+    if let Some(of) = entry {
         let name = Text::ascii(attributes.name).after_label(b"counter ");
-        of.name.store(domains::register(name.bytes(), 0), Relaxed);
+        of.name_bytes.store(name.bytes().len() as u32, Relaxed);
+        of.name.store(domains::keep_text(name.bytes()).map_or(0, |at| at as usize), Relaxed);
         of.domain.store(domains::number_of(domain), Relaxed);
         of.schema.store(attributes.schema, Relaxed);
-        of.id.store(id, Release);
+        of.id.store(if id != 0 { id } else { attributes.id }, Release);
     }
     id
 }

@@ -1,22 +1,24 @@
 //! Domains and registered strings: what the handles of the program stand for. Without another tool the handles are
 //! ours. A handle is entered once and never taken out, because the program may use it at any time.
 
+use super::growing_table::{Entry, GrowingTable};
 use super::tool;
-use crate::process::{armed, names, switch};
+use crate::process::{armed, names, page, switch};
 use crate::slots::table;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use cutap_calls::Layer;
+use cutap_wire::diagnostic;
 use cutap_wire::names::{DEFAULT_DOMAIN, Name, kind, route, shape};
 
 /// The domain of functions that name none.
 pub const DEFAULT: u32 = 0;
 /// Its name.
 const DEFAULT_NAME: &[u8] = DEFAULT_DOMAIN.as_bytes();
-/// Domains at most; others are as the default domain.
-const DOMAINS: usize = 512;
-/// Handles at most; strings beyond them have no text.
+/// Domains in the first part of the table. There are 63 times as many at most; others are as the default domain.
+const DOMAINS: usize = 1 << 9;
+/// Handles in the first part of the table. There are 63 times as many at most; strings beyond them have no text.
 const HANDLES: usize = 1 << 12;
-/// Places at which a handle is looked for.
+/// Places of each part at which a handle is looked for.
 const PROBES: usize = 32;
 /// The objects of domains have numbers from here on, beside those of loaded libraries.
 const FIRST_OBJECT: u32 = 1 << 30;
@@ -51,9 +53,13 @@ struct Domain {
     slots: [AtomicU32; 4],
 }
 
-static ALL: [Domain; DOMAINS] = [const {
-    Domain { name: AtomicUsize::new(0), length: AtomicU32::new(0), slots: [const { AtomicU32::new(0) }; 4] }
-}; DOMAINS];
+// SAFETY: a domain of zeros has no name.
+unsafe impl Entry for Domain {}
+
+static ALL: GrowingTable<Domain, DOMAINS> = GrowingTable::new(
+    [const { Domain { name: AtomicUsize::new(0), length: AtomicU32::new(0), slots: [const { AtomicU32::new(0) }; 4] } };
+        DOMAINS],
+);
 static COUNT: AtomicU32 = AtomicU32::new(1);
 
 /// What a handle stands for: the number of a domain, or a text in the names file with its length.
@@ -63,9 +69,13 @@ struct Handle {
     length: AtomicU32,
 }
 
-static OPEN_HANDLES: [Handle; HANDLES] =
+// SAFETY: a handle of zeros is free.
+unsafe impl Entry for Handle {}
+
+static OPEN_HANDLES: GrowingTable<Handle, HANDLES> = GrowingTable::new(
     [const { Handle { handle: AtomicUsize::new(0), meaning: AtomicUsize::new(0), length: AtomicU32::new(0) } };
-        HANDLES];
+        HANDLES],
+);
 
 fn next_handle() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(FIRST_HANDLE);
@@ -83,27 +93,32 @@ fn key(handle: usize, of: Of) -> usize {
     handle << 1 | of as usize
 }
 
-/// The places where a key may be.
-fn places(key: usize) -> impl Iterator<Item = &'static Handle> {
+/// The places of a part where a key may be. A later place is in use only if those before it are.
+fn places(part: &'static [Handle], key: usize) -> impl Iterator<Item = &'static Handle> {
     let first = (key >> 4 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-    (0..PROBES).filter_map(move |n| OPEN_HANDLES.get((first + n) % HANDLES))
+    (0..PROBES).filter_map(move |n| part.get((first + n) & (part.len() - 1)))
 }
 
 /// The entry of a handle that is known.
 fn find(handle: usize, of: Of) -> Option<&'static Handle> {
     let key = key(handle, of);
-    places(key).find(|entry| entry.handle.load(Acquire) == key)
+    let in_part = |part| {
+        let used = places(part, key).map(|entry| (entry, entry.handle.load(Acquire)));
+        used.take_while(|(_, occupant)| *occupant != 0).find(|(_, occupant)| *occupant == key)
+    };
+    OPEN_HANDLES.parts().find_map(in_part).map(|(entry, _)| entry)
 }
 
 /// The entry of a handle, or the free one where it belongs. None if there is no room.
 fn entry(handle: usize, of: Of) -> Option<&'static Handle> {
     let key = key(handle, of);
-    find(handle, of).or_else(|| {
-        places(key).find(|entry| {
+    let take = |part| {
+        places(part, key).find(|entry| {
             let occupant = entry.handle.compare_exchange(0, key, AcqRel, Acquire);
             occupant.is_ok() || occupant == Err(key)
         })
-    })
+    };
+    find(handle, of).or_else(|| (0..).map_while(|n| OPEN_HANDLES.part_or_new(n)).find_map(take))
 }
 
 /// The handle that the program gets. `tool_handle` is that of another tool, or 0.
@@ -119,9 +134,9 @@ pub fn create(name: &[u8], tool_handle: usize) -> usize {
         return handle;
     }
     let number = COUNT.fetch_add(1, AcqRel);
-    if (number as usize) < DOMAINS && announce(number, name).is_some() {
-        let entry = entry(handle, Of::Domain);
-        entry.into_iter().for_each(|entry| entry.meaning.store(number as usize, Release));
+    match ALL.get_or_new(number as usize).and_then(|_| entry(handle, Of::Domain)) {
+        Some(entry) => announce(number, name).into_iter().for_each(|()| entry.meaning.store(number as usize, Release)),
+        None => page::count(diagnostic::RANGE_NAME_LOST, 1),
     }
     handle
 }
@@ -162,7 +177,7 @@ fn announced(number: u32) -> Option<&'static [u8]> {
     if name.is_null() {
         return None;
     }
-    // SAFETY: `announce` put text there that is in the names file's mapping, which is never tool_handle back.
+    // SAFETY: `announce` put text there that is in the names file's mapping, which is never given back.
     Some(unsafe { core::slice::from_raw_parts(name, domain.length.load(Relaxed) as usize) })
 }
 
@@ -197,21 +212,32 @@ pub fn register(text: &[u8], tool_handle: usize) -> usize {
     if handle == 0 || switch::has_left() {
         return handle;
     }
-    let record = Name { kind: kind::FILLER, ticks: 0, a: 0, b: 0, c: 0, s: text, t: &[] };
-    if let Some((at, entry)) = names::write(&record).zip(entry(handle, Of::Text)) {
+    let Some(entry) = entry(handle, Of::Text) else {
+        page::count(diagnostic::RANGE_NAME_LOST, 1);
+        return handle;
+    };
+    if let Some(at) = keep_text(text) {
         entry.length.store(text.len() as u32, Relaxed);
         entry.meaning.store(at as usize, Release);
     }
     handle
 }
 
-/// The text of a registered string.
-pub fn registered(handle: usize) -> &'static [u8] {
-    let Some(entry) = find(handle, Of::Text) else { return &[] };
-    let text = entry.meaning.load(Acquire);
-    if text < DOMAINS {
+/// Keeps a text for as long as the process lives; where it is.
+pub fn keep_text(text: &[u8]) -> Option<*const u8> {
+    names::write(&Name { kind: kind::FILLER, ticks: 0, a: 0, b: 0, c: 0, s: text, t: &[] })
+}
+
+/// A text that was kept at an address; 0: none.
+pub fn kept_text(at: usize, length: u32) -> &'static [u8] {
+    if at == 0 {
         return &[];
     }
-    // SAFETY: `register` put text there that is in the names file's mapping, which is never tool_handle back.
-    unsafe { core::slice::from_raw_parts(text as *const u8, entry.length.load(Relaxed) as usize) }
+    // SAFETY: `keep_text` gave the address; it is in the names file's mapping, which is never given back.
+    unsafe { core::slice::from_raw_parts(at as *const u8, length as usize) }
+}
+
+/// The text of a registered string.
+pub fn registered(handle: usize) -> &'static [u8] {
+    find(handle, Of::Text).map_or(&[], |entry| kept_text(entry.meaning.load(Acquire), entry.length.load(Relaxed)))
 }

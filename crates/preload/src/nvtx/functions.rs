@@ -6,7 +6,7 @@ use super::named;
 use super::ranges::{self, Attributes};
 use super::read;
 use super::text::Text;
-use super::tool::{Row, answer};
+use super::tool::{Row, answer, id_or_ours, level_or_ours};
 use crate::process::{fork, names, switch};
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_calls::generated::nvtx::{attributes, core as of_core, core2, message_type, module};
@@ -90,11 +90,11 @@ fn event(at: usize) -> (Text, Attributes) {
 
 fn push(module: u32, number: u32, arguments: [usize; 2], domain: u32, text: &Text, with: &Attributes) -> i32 {
     let level = ranges::push(domain, text.bytes(), with);
-    answer(module, number, arguments).map_or(level, |level| level as i32)
+    level_or_ours(answer(module, number, arguments), level)
 }
 
 fn start(module: u32, number: u32, arguments: [usize; 2], domain: u32, text: &Text, with: &Attributes) -> u64 {
-    let id = answer(module, number, arguments).map_or_else(next_range, |id| id as u64);
+    let id = id_or_ours(answer(module, number, arguments), next_range);
     ranges::moment(domain, text.bytes(), with, Some(id));
     id
 }
@@ -140,7 +140,7 @@ extern "C" fn push_wide(at: usize) -> i32 {
 }
 extern "C" fn pop() -> i32 {
     let level = ranges::pop(domains::DEFAULT);
-    answer(module::CORE, of_core::POP, [0, 0]).map_or(level, |level| level as i32)
+    level_or_ours(answer(module::CORE, of_core::POP, [0, 0]), level)
 }
 extern "C" fn name_thread_ascii(thread: u32, at: usize) {
     name_thread(thread, &Text::ascii(at));
@@ -174,7 +174,7 @@ extern "C" fn domain_push_ex(domain: usize, at: usize) -> i32 {
 }
 extern "C" fn domain_pop(domain: usize) -> i32 {
     let level = ranges::pop(domains::number_of(domain));
-    answer(module::CORE2, core2::POP, [domain, 0]).map_or(level, |level| level as i32)
+    level_or_ours(answer(module::CORE2, core2::POP, [domain, 0]), level)
 }
 extern "C" fn register_ascii(domain: usize, at: usize) -> usize {
     let tool_handle = answer(module::CORE2, core2::REGISTER_ASCII, [domain, at]).unwrap_or(0);

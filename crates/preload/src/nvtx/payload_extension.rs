@@ -2,12 +2,14 @@
 //! and called, and the program gets their results. Here are those of payloads. Other extensions than these and the
 //! counters are another tool's alone.
 
-use super::attach::pass_on;
+use super::attach::{EXTENSION, answer_of_tool};
+use super::functions::next_range;
 use super::ranges::{self, Attributes};
-use super::tool::{ExtensionFunctions, KeepsFunctions, next_id};
+use super::tool::{self, ExtensionFunctions, KeepsFunctions, id_or_ours, level_or_ours, next_id};
 use super::{counters, domains, payloads};
 use crate::process::fork;
 use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering::*};
 use cutap_calls::generated::nvtx::{counters as of_counters, extension, payload_type};
 
 /// nvtxExtModuleInfo_t.
@@ -35,6 +37,8 @@ const SLOTS: usize = 8;
 const NAME: &[u8] = b"payload";
 
 static FUNCTIONS_OF_TOOL: ExtensionFunctions<SLOTS> = ExtensionFunctions::new();
+/// Another tool knows extensions, and wants none of this one.
+static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 
 fn ours() -> [(u32, usize); SLOTS] {
     [
@@ -56,7 +60,11 @@ fn ours() -> [(u32, usize); SLOTS] {
 pub unsafe fn attach(module: *const Extension) -> c_int {
     fork::check();
     // SAFETY: the caller's promise.
-    let has_tool = unsafe { pass_on(module.cast::<c_void>(), c"InitializeInjectionNvtxExtension") };
+    let answer = unsafe { answer_of_tool(module.cast::<c_void>(), EXTENSION) };
+    let has_tool = answer.unwrap_or(0);
+    if has_tool != 0 {
+        tool::attach();
+    }
     // SAFETY: the copy's description, which has at least these fields.
     let Some(of) = (unsafe { module.as_ref() }).filter(|of| usize::from(of.bytes) >= size_of::<Extension>()) else {
         return has_tool;
@@ -66,13 +74,14 @@ pub unsafe fn attach(module: *const Extension) -> c_int {
     let is = |module, version| u32::from(of.module) == module && u32::from(of.compatibility >> 8) == version;
     match segment {
         Some(segment) if is(extension::PAYLOAD_MODULE, extension::PAYLOAD_VERSION) => {
+            IS_REFUSED.store(answer == Some(0), Relaxed);
             fill(segment, has_tool != 0, &ours(), &FUNCTIONS_OF_TOOL);
         }
         Some(segment) if is(of_counters::MODULE, of_counters::VERSION) => {
             let (ours, of_tool) = counters::functions();
             fill(segment, has_tool != 0, &ours, of_tool);
         }
-        _ => return has_tool,
+        _ => return answer.unwrap_or_else(|| c_int::from(tool::is_attached())),
     }
     1
 }
@@ -101,21 +110,28 @@ fn answer(number: u32, arguments: [usize; 4]) -> Option<usize> {
 /// The id that the program gets: its own, that of another tool, or a new one.
 fn id(number: u32, arguments: [usize; 2], own: u64) -> u64 {
     let [domain, at] = arguments;
-    let of_tool = answer(number, [domain, at, 0, 0]).map(|id| id as u64);
-    of_tool.unwrap_or_else(|| if own != 0 { own } else { next_id() })
+    id_or_ours(answer(number, [domain, at, 0, 0]), || if own != 0 { own } else { next_id() })
+}
+
+/// The id of what is written: payloads may have the program's own one although another tool answered that there is
+/// none.
+fn written_id(id: u64, own: u64) -> u64 {
+    if id == 0 { own } else { id }
 }
 
 extern "C" fn schema_register(domain: usize, at: usize) -> u64 {
     fork::check();
-    let id = id(extension::SCHEMA_REGISTER, [domain, at], payloads::id_of_schema(at));
-    payloads::write_schema(domains::object_of(domains::number_of(domain)), id, at);
+    let own = payloads::id_of_schema(at);
+    let id = id(extension::SCHEMA_REGISTER, [domain, at], own);
+    payloads::write_schema(domains::object_of(domains::number_of(domain)), written_id(id, own), at);
     id
 }
 
 extern "C" fn enum_register(domain: usize, at: usize) -> u64 {
     fork::check();
-    let id = id(extension::ENUM_REGISTER, [domain, at], payloads::id_of_enumeration(at));
-    payloads::write_enumeration(domains::object_of(domains::number_of(domain)), id, at);
+    let own = payloads::id_of_enumeration(at);
+    let id = id(extension::ENUM_REGISTER, [domain, at], own);
+    payloads::write_enumeration(domains::object_of(domains::number_of(domain)), written_id(id, own), at);
     id
 }
 
@@ -136,17 +152,17 @@ extern "C" fn mark(domain: usize, at: usize, count: usize) {
 
 extern "C" fn push(domain: usize, at: usize, count: usize) -> c_int {
     let level = ranges::push(domains::number_of(domain), NAME, &attributes(at, count));
-    answer(extension::PUSH, [domain, at, count, 0]).map_or(level, |level| level as c_int)
+    level_or_ours(answer(extension::PUSH, [domain, at, count, 0]), level)
 }
 
 /// The payload of the end is another tool's alone.
 extern "C" fn pop(domain: usize, at: usize, count: usize) -> c_int {
     let level = ranges::pop(domains::number_of(domain));
-    answer(extension::POP, [domain, at, count, 0]).map_or(level, |level| level as c_int)
+    level_or_ours(answer(extension::POP, [domain, at, count, 0]), level)
 }
 
 extern "C" fn start(domain: usize, at: usize, count: usize) -> u64 {
-    let id = answer(extension::START, [domain, at, count, 0]).map_or_else(super::functions::next_range, |id| id as u64);
+    let id = id_or_ours(answer(extension::START, [domain, at, count, 0]), next_range);
     ranges::moment(domains::number_of(domain), NAME, &attributes(at, count), Some(id));
     id
 }
@@ -157,5 +173,6 @@ extern "C" fn end(domain: usize, id: u64, at: usize, count: usize) {
 }
 
 extern "C" fn is_enabled(domain: usize) -> u8 {
-    answer(extension::IS_ENABLED, [domain, 0, 0, 0]).map_or(1, |is_enabled| is_enabled as u8)
+    let answer = answer(extension::IS_ENABLED, [domain, 0, 0, 0]).map(|is_enabled| is_enabled as u8);
+    answer.unwrap_or(u8::from(!IS_REFUSED.load(Relaxed)))
 }

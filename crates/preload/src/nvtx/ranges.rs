@@ -3,8 +3,10 @@
 use super::capture_range;
 use super::domains::{self, Moment};
 use super::payloads::Payload;
+use super::started;
+use super::text::Text;
 use crate::process::{fork, page, run, switch};
-use crate::ring::open_ranges::OpenRange;
+use crate::ring::open_ranges::{AFTER_FORK, NAME_BYTES, OpenRange};
 use crate::ring::record::{begin, exit};
 use crate::ring::reserve::{finish, here};
 use crate::ring::thread_state::{self, OpenCall, ThreadState};
@@ -116,6 +118,11 @@ pub fn restate_here() {
     }
 }
 
+/// At the start.
+pub fn start() {
+    AFTER_FORK.set(restate_here);
+}
+
 /// A range begins in this thread. Its level in its domain.
 pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
     let Some(state) = current() else { return 0 };
@@ -131,7 +138,15 @@ pub fn push(domain: u32, text: &[u8], with: &Attributes) -> i32 {
         || with_payload(with, |payload| enter(state, domain, text, &packed(with, payload), payload, Moment::Range));
     let number = if is_written { written() } else { None };
     let range = OpenRange::new(domain, number, is_captured);
-    if !state.ranges.push(if is_recorded() { range } else { range.named(text) }) {
+    // It may be recorded later, or again in a forked child.
+    let is_named = number.is_some() || !is_recorded();
+    let is_short = text.len() <= NAME_BYTES;
+    let range = match is_named {
+        true if is_short => range.named(text),
+        true => range.named(Text::shortened(text, NAME_BYTES).bytes()),
+        false => range,
+    };
+    if !state.ranges.push(range) {
         page::count(diagnostic::RANGE_TOO_DEEP, 1);
         if is_captured {
             capture_range::end();
@@ -159,13 +174,20 @@ pub fn pop(domain: u32) -> i32 {
 
 /// A mark, or the start of a range that may end in another thread: then `id` is its number.
 pub fn moment(domain: u32, text: &[u8], with: &Attributes, id: Option<u64>) {
+    if id.is_some() && capture_range::is_wanted(domain, text) {
+        page::count(diagnostic::RANGE_NOT_CAPTURED, 1);
+    }
     let Some(state) = current().filter(|_| is_recorded()) else { return };
     restate(state);
     with_payload(with, |payload| {
         let [value, kind, color] = packed(with, payload);
         match id {
             None => enter(state, domain, text, &[value, kind, color], payload, Moment::Mark),
-            Some(id) => enter(state, domain, text, &[value, kind, color, id], payload, Moment::Start),
+            Some(id) => {
+                // It may end in another thread before this function is left.
+                started::remember(id, text);
+                enter(state, domain, text, &[value, kind, color, id], payload, Moment::Start)
+            }
         }
     });
 }
@@ -181,7 +203,8 @@ pub fn sample(domain: u32, text: &[u8], payload: &Payload) {
 
 /// A range that was started ends.
 pub fn end(domain: u32, id: u64) {
+    let name = started::forget(id);
     if let Some(state) = current().filter(|_| is_recorded()) {
-        enter(state, domain, b"", &[id], None, Moment::End);
+        enter(state, domain, name.bytes(), &[id], None, Moment::End);
     }
 }

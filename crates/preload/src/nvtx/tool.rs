@@ -3,7 +3,7 @@
 
 use core::mem::transmute;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
-use cutap_calls::generated::nvtx::extension;
+use cutap_calls::generated::nvtx::{NO_PUSH_POP_TRACKING, extension};
 
 /// A function of cutap: its module, its number there, its address.
 pub type Row = (u32, u32, usize);
@@ -56,6 +56,22 @@ pub fn answer(module: u32, number: u32, arguments: [usize; 2]) -> Option<usize> 
     // SAFETY: the tool's function has at most two arguments, which the program gave. One that takes fewer leaves the
     // other registers alone.
     Some(unsafe { transmute::<usize, extern "C" fn(usize, usize) -> usize>(function)(first, second) })
+}
+
+/// What the program gets: what another tool answers; where that has no function, what NVTX answers without an
+/// implementation; and without another tool what is ours.
+pub fn or_ours<T>(answer: Option<T>, without_implementation: T, ours: impl FnOnce() -> T) -> T {
+    answer.unwrap_or_else(|| if is_attached() { without_implementation } else { ours() })
+}
+
+/// The same of a level of ranges.
+pub fn level_or_ours(answer: Option<usize>, ours: i32) -> i32 {
+    or_ours(answer.map(|level| level as i32), NO_PUSH_POP_TRACKING, || ours)
+}
+
+/// The same of an id.
+pub fn id_or_ours(answer: Option<usize>, ours: impl FnOnce() -> u64) -> u64 {
+    or_ours(answer.map(|id| id as u64), 0, ours)
 }
 
 /// Functions of another tool for the slots of an extension.

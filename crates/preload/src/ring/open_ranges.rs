@@ -10,13 +10,15 @@ use core::sync::atomic::{AtomicU32, Ordering::*, compiler_fence};
 const MOST: usize = 64;
 /// The range was not recorded.
 const NONE: u32 = u32::MAX;
-/// Bytes of a name that are remembered. A range with a longer one is not recorded later.
-const NAME_BYTES: usize = 120;
+/// Bytes of a name that are remembered.
+pub const NAME_BYTES: usize = 120;
 
 /// Ranges of all threads that are open and captured.
 static CAPTURED: AtomicU32 = AtomicU32::new(0);
 /// Called when `CAPTURED` has changed without a range that began or ended.
 pub static CAPTURED_CHANGED: Callback = Callback::none();
+/// Called when the thread that forked has a state in the child, in ranges that began in the parent.
+pub static AFTER_FORK: Callback = Callback::none();
 
 /// See `CAPTURED`.
 pub fn captured() -> u32 {
@@ -41,7 +43,7 @@ pub struct OpenRange {
     /// The number of its record, or `NONE`.
     number: u32,
     is_captured: bool,
-    /// The name of a range that may be recorded later; nothing for any other.
+    /// The name of a range that may be recorded later, or again in a forked child; nothing for any other.
     name_bytes: u8,
     name: [u8; NAME_BYTES],
 }
@@ -52,10 +54,10 @@ impl OpenRange {
         OpenRange { domain, number: number.unwrap_or(NONE), is_captured, name_bytes: 0, name: [0; NAME_BYTES] }
     }
 
-    /// With a name: it began while nothing was recorded, and may be recorded later.
+    /// With a name: it may be recorded later.
     pub fn named(mut self, text: &[u8]) -> OpenRange {
         if let Some(room) = self.name.get_mut(..text.len()) {
-            room.iter_mut().zip(text).for_each(|(to, byte)| *to = *byte);
+            room.copy_from_slice(text);
             self.name_bytes = text.len() as u8;
         }
         self
@@ -69,7 +71,10 @@ impl OpenRange {
 
     /// It was recorded, or cannot be.
     fn set_number(&mut self, number: Option<u32>) {
-        (self.number, self.name_bytes) = (number.unwrap_or(NONE), 0);
+        self.number = number.unwrap_or(NONE);
+        if number.is_none() {
+            self.name_bytes = 0;
+        }
     }
 
     /// The number of its record, if it has one.
@@ -175,7 +180,7 @@ static INHERITED: (Shared<OpenRanges>, AtomicU32) = (
 );
 
 /// A forked child: of its parent's ranges only those of the thread that forked are open. Their records are the
-/// parent's. Without `ranges` another thread is the first to call.
+/// parent's, and the child records them again. Without `ranges` another thread is the first to call.
 pub fn forked(ranges: Option<&OpenRanges>) {
     let captured = ranges.map_or(0, |ranges| {
         // SAFETY: called once in a child, by the one thread that forgets the parent; see `inherit`.
@@ -188,13 +193,14 @@ pub fn forked(ranges: Option<&OpenRanges>) {
     CAPTURED.store(captured, SeqCst);
 }
 
-/// Fills those of a new thread state of this thread.
-pub fn inherit(to: &mut OpenRanges) {
+/// Fills those of a new thread state of this thread. Whether there are some.
+pub fn inherit(to: &mut OpenRanges) -> bool {
     if INHERITED.1.load(Relaxed) == 0 || INHERITED.1.compare_exchange(sys::gettid(), 0, AcqRel, Relaxed).is_err() {
-        return;
+        return false;
     }
     // SAFETY: only this thread has filled them, and it takes them once.
     let inherited = unsafe { &*INHERITED.0.0.get() };
     to.all.iter_mut().zip(&inherited.all).for_each(|(to, from)| *to = *from);
     (to.depth, to.deeper) = (inherited.depth, inherited.deeper);
+    to.depth > 0
 }

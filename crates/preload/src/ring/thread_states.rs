@@ -102,8 +102,8 @@ fn acquire() -> Option<&'static mut ThreadState> {
     sys::restore_signals(signals);
     // SAFETY: just made, this thread's.
     let thread_state = pointer.map(|pointer| unsafe { &mut *pointer })?;
-    if !child {
-        open_ranges::inherit(&mut thread_state.ranges);
+    if !child && open_ranges::inherit(&mut thread_state.ranges) {
+        open_ranges::AFTER_FORK.call();
     }
     if HAS_ENDED_CAPTURED.load(Relaxed) && HAS_ENDED_CAPTURED.swap(false, AcqRel) {
         open_ranges::CAPTURED_CHANGED.call();

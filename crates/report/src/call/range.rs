@@ -2,7 +2,8 @@
 
 use crate::call::values::write_value;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, RangeMoment};
+use cutap_trace::{Call, NAMELESS_END, RangeMoment};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// What the program gave with a range in the layout of a schema, or bytes where the schema is not known.
@@ -61,15 +62,21 @@ pub fn word(moment: RangeMoment) -> &'static str {
     }
 }
 
+/// A name for between quotes.
+fn quotable(name: &str) -> Cow<'_, str> {
+    if name.contains('"') { name.replace('"', "\\\"").into() } else { name.into() }
+}
+
 /// Writes it in the place of a function and its arguments. False: the call is none of these.
 pub fn write(call: &Call, to: &mut String) -> bool {
     let Some(moment) = call.function.range else { return false };
-    let name = call.function.display_name();
+    let name = quotable(call.function.display_name());
     let _ = match moment {
         RangeMoment::Range => write!(to, "range \"{name}\""),
         RangeMoment::Mark => write!(to, "mark \"{name}\""),
         RangeMoment::Start => write!(to, "start of range {} \"{name}\"", id(call).unwrap_or(0)),
-        RangeMoment::End => write!(to, "end of range {}", id(call).unwrap_or(0)),
+        RangeMoment::End if name == NAMELESS_END => write!(to, "end of range {}", id(call).unwrap_or(0)),
+        RangeMoment::End => write!(to, "end of range {} \"{name}\"", id(call).unwrap_or(0)),
     };
     if let Some(payload) = payload(call) {
         let _ = write!(to, " payload {payload}");

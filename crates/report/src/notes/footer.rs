@@ -62,7 +62,7 @@ fn after_runtimes(end: &End, lines: &mut Vec<String>) {
     missing(end, lines);
     lines.extend(raw_lines(end));
     filter_lines(end, lines);
-    never_began(end, lines);
+    lines.extend(unopened_range_line(end));
     running(end, lines);
 }
 
@@ -92,7 +92,7 @@ pub fn ranked_lines(end: &End) -> Vec<(u8, String)> {
     losses(end, &mut lines);
     take(0, &mut lines);
     filter_lines(end, &mut lines);
-    never_began(end, &mut lines);
+    lines.extend(unopened_range_line(end));
     take(1, &mut lines);
     lines.extend(program_end_note(end));
     lines.extend(clock_lines(end));
@@ -127,7 +127,7 @@ pub fn important_notes(end: &End) -> (Vec<String>, usize) {
     let lost = end.diagnostics.counts.iter().filter(|count| count.is_loss());
     lines.extend(lost.map(|count| counted(end, count.reason, count.count)));
     filter_lines(end, &mut lines);
-    never_began(end, &mut lines);
+    lines.extend(unopened_range_line(end));
     absent(end, &mut lines);
     lines.extend(unseen_lines(end));
     lines.extend(switched_lines(end));
@@ -144,14 +144,14 @@ pub fn end_notes(end: &End) -> Vec<String> {
     lines.extend(program_end_note(end));
     missing(end, &mut lines);
     filter_lines(end, &mut lines);
-    never_began(end, &mut lines);
+    lines.extend(unopened_range_line(end));
     running(end, &mut lines);
     lines
 }
 
-/// A run without the driver has a more precise line.
-fn never_began(end: &End, lines: &mut Vec<String>) {
-    lines.extend((end.never_began() && end.without_driver().is_none()).then(|| NEVER_BEGAN.to_owned()));
+/// The line on a capture range that never began. A run without the driver has a more precise one.
+pub fn unopened_range_line(end: &End) -> Option<String> {
+    (end.never_began() && end.without_driver().is_none()).then(|| NEVER_BEGAN.to_owned())
 }
 
 /// What was not seen or not recorded, and why.

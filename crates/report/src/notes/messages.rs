@@ -56,6 +56,18 @@ const MESSAGES: &[(usize, &str, &str)] = &[
     (RANGE_WITHOUT_PUSH,
      "{pop|pops} of NVTX without a push in {its|their} thread and domain",
      "A range was popped twice, in another thread than it was pushed in, or in a forked child."),
+    (RANGE_NAME_LOST,
+     "{registered string, domain or counter|registered strings, domains and counters} of NVTX without {its|their} \
+      name: too many, or no memory",
+     "Ranges with them have no name, or no domain. A program that registers the same string again and again fills the \
+      table."),
+    (RANGE_NOT_CAPTURED,
+     "{range|ranges} of start and end with the name of the capture range: only ranges of push and pop are capture \
+      ranges",
+     "Such a range may end in another thread. Name a range of nvtxRangePush, or use cudaProfilerApi."),
+    (RANGE_TOOL_ABSENT,
+     "{tool|tools} of NVTX_INJECTION64_PATH that could not be loaded",
+     "The file is missing, needs another library, or has no InitializeInjectionNvtx2. Ranges are recorded."),
     (RANGE_OF_OTHER_TOOL,
      "{function|functions} of NVTX left to another tool alone: it gave different ones to copies of NVTX",
      "Ranges of one library are missing."),

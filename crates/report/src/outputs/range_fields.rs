@@ -16,7 +16,7 @@ pub const RANGE: &[FieldRow] = &[
     ("p99_ns", "integer", "99th percentile"),
     ("max_ns", "integer", "longest"),
     ("calls", "integer", "calls inside that are in no other call"),
-    ("gpu_ns", "integer", "time on the GPU of work that these calls submitted (`--gpu-time`)"),
+    ("gpu_ns?", "integer", "time on the GPU of work that these calls submitted (`--gpu-time`)"),
     ("share", "number", "part of the time of the run, from 0 to 1; ranges of several threads may have more"),
     ("paths", "array", "the same numbers for each `path`: the names from the outermost range to this one"),
 ];
@@ -28,7 +28,8 @@ pub const STEPS: &[FieldRow] = &[
     ("steps", "integer", "number of steps"),
     ("took_ns", "object", "`median`, `p99`, `min` and `max` of the time of a step"),
     ("calls", "object", "the same of the calls inside that are in no other call"),
-    ("gpu_ns", "object", "the same of the time on the GPU"),
+    ("gpu_ns?", "object", "the same of the time on the GPU"),
+    ("unrecorded", "integer", "ranges like these in which recording was off, at least for a part: they do not count"),
     ("middle", "object|null", "the step whose time is the median, as a line `step`"),
     (
         "slowest",
@@ -46,7 +47,8 @@ pub const STEP: &[FieldRow] = &[
     ("start_ns", "integer", "beginning, CLOCK_MONOTONIC"),
     ("after_start_ns", "integer", "the same since the start of the run"),
     ("took_ns", "integer", "time"),
-    ("calls", "integer", "calls inside that are in no other call"),
-    ("gpu_ns", "integer", "time on the GPU of work that these calls submitted (`--gpu-time`)"),
+    ("calls", "integer|null", "calls inside that are in no other call; null if not all of them were recorded"),
+    ("recorded?", "boolean", "false: recording was off in it, at least for a part; it does not count as a step"),
+    ("gpu_ns?", "integer", "time on the GPU of work that these calls submitted (`--gpu-time`)"),
     ("gpu_idle", "number|null", "part of the time without work on the GPU, from 0 to 1; null without GPU time"),
 ];

@@ -45,15 +45,18 @@ impl Sums {
         self.calls += other.calls;
     }
 
-    fn json(&self, whole_ns: u64) -> Value {
+    fn json(&self, whole_ns: u64, has_gpu: bool) -> Value {
         let Sums { ranges, calls } = self;
-        json!({
+        let mut line = json!({
             "count": ranges.calls, "unfinished": ranges.open, "total_ns": ranges.total_ns, "mean_ns": ranges.mean_ns(),
             "min_ns": ranges.times.percentile(0), "p50_ns": ranges.times.percentile(50),
             "p95_ns": ranges.times.percentile(95), "p99_ns": ranges.times.percentile(99),
-            "max_ns": ranges.times.most(), "calls": calls, "gpu_ns": ranges.gpu_ns,
-            "share": share(ranges.total_ns, whole_ns),
-        })
+            "max_ns": ranges.times.most(), "calls": calls, "share": share(ranges.total_ns, whole_ns),
+        });
+        if has_gpu {
+            line["gpu_ns"] = ranges.gpu_ns.into();
+        }
+        line
     }
 }
 
@@ -196,16 +199,18 @@ impl Report for Ranges {
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let whole = self.whole_ns();
-        for row in self.listed() {
+        let rows = self.listed();
+        let has_gpu = rows.iter().any(|row| row.sums.ranges.gpu_ns > 0);
+        for row in rows {
             let paths = row.paths.iter().map(|(path, sums)| {
-                let mut line = sums.json(whole);
+                let mut line = sums.json(whole, has_gpu);
                 let names = self.spans.names(*path);
                 line["path"] = names.iter().map(|name| Value::from(&*name.text)).collect();
                 line
             });
             let paths: Vec<Value> = paths.collect();
             let mut line = json!({"type": "range", "name": &*row.name.text, "domain": &*row.name.domain});
-            if let (Value::Object(line), Value::Object(sums)) = (&mut line, row.sums.json(whole)) {
+            if let (Value::Object(line), Value::Object(sums)) = (&mut line, row.sums.json(whole, has_gpu)) {
                 line.extend(sums);
             }
             line["paths"] = paths.into();

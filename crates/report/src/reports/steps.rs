@@ -7,9 +7,10 @@ use super::{EventSink, Input, Report};
 use crate::format::json_writer::write_json;
 use crate::format::units::time;
 use crate::nesting::range_spans::{RangeSpan, RangeSpans};
+use crate::statistics::off_times::OffTimes;
 use crate::statistics::rows::Rows;
-use crate::statistics::steps::{DeviceSpans, Repeating, choose, percentile};
-use cutap_trace::{DEFAULT_DOMAIN, End, Event, EventVisitor, Filter, GpuRow, printable};
+use crate::statistics::steps::{DeviceSpans, Repeating, choose, family, percentile};
+use cutap_trace::{DEFAULT_DOMAIN, End, Event, EventVisitor, Filter, FinishedRun, GpuRow, printable};
 use cutap_wire::rows::RowContent;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -28,6 +29,8 @@ pub(super) struct Steps {
     begin_ns: Option<u64>,
     selected: Option<SelectedRanges>,
     rows: Rows,
+    off: OffTimes,
+    has_gpu_time: bool,
 }
 
 /// What a step has more or less of than the middle one.
@@ -56,6 +59,7 @@ impl EventSink for Steps {
             self.begin_ns = Some(self.begin_ns.unwrap_or(u64::MAX).min(process.start_ns));
         }
         let finished = self.spans.take_finished();
+        self.has_gpu_time |= finished.iter().any(|span| span.gpu_ns > 0);
         self.ranges.extend(finished.into_iter().filter(|span| span.depth < crate::nesting::range_spans::LEVELS));
     }
 }
@@ -89,7 +93,23 @@ fn thousandths(part: f64) -> u64 {
 impl Steps {
     fn steps(&self) -> Option<Repeating> {
         let is_selected = |span: &&RangeSpan| self.selected.as_ref().is_none_or(|selected| selected.has(&span.name));
-        choose(self.ranges.iter().filter(is_selected))
+        choose(self.ranges.iter().filter(is_selected).filter(|span| !self.is_unrecorded(span)))
+    }
+
+    /// Whether calls in it are missing, because recording was off.
+    fn is_unrecorded(&self, span: &RangeSpan) -> bool {
+        self.off.overlap(&span.process, (span.start_ns, span.end_ns))
+    }
+
+    /// Ranges that would be steps, if recording had been on.
+    fn unrecorded(&self, steps: &Repeating) -> Vec<&RangeSpan> {
+        let Some(step) = steps.steps.first() else { return Vec::new() };
+        let name = family(&step.name.text);
+        let is_like = |span: &&RangeSpan| {
+            let is_alike = span.depth == step.depth && span.is_started == step.is_started && span.is_ended;
+            is_alike && span.name.domain == step.name.domain && family(&span.name.text) == name
+        };
+        self.ranges.iter().filter(is_like).filter(|span| self.is_unrecorded(span)).collect()
     }
 
     fn after_start(&self, step: &RangeSpan) -> u64 {
@@ -146,11 +166,15 @@ impl Steps {
     }
 
     fn step_json(&self, busy: &DeviceSpans, step: &RangeSpan) -> Value {
-        json!({
+        let mut line = json!({
             "name": &*step.name.text, "pid": step.process.pid, "tid": step.tid, "start_ns": step.start_ns,
             "after_start_ns": self.after_start(step), "took_ns": step.took_ns(), "calls": step.calls,
-            "gpu_ns": step.gpu_ns, "gpu_idle": self.idle(busy, step),
-        })
+        });
+        if self.has_gpu_time {
+            line["gpu_ns"] = step.gpu_ns.into();
+        }
+        line["gpu_idle"] = self.idle(busy, step).into();
+        line
     }
 }
 
@@ -200,12 +224,21 @@ impl Report for Steps {
         true
     }
 
+    fn run_ends(&mut self, runs: &[FinishedRun]) {
+        self.off = OffTimes::of(runs);
+    }
+
     fn write_text(&self, _: &End, _: bool, out: &mut dyn io::Write) -> io::Result<()> {
-        let Some(Repeating { domain, name, steps }) = self.steps() else { return Ok(()) };
+        let Some(repeating) = self.steps() else { return Ok(()) };
+        let unrecorded = self.unrecorded(&repeating).len();
+        let Repeating { domain, name, steps } = repeating;
         let of_domain = if domain == DEFAULT_DOMAIN { String::new() } else { format!(" of the domain {domain}") };
         let busy = self.busy.merged();
         let took = Spread::of(&steps, RangeSpan::took_ns);
         writeln!(out, "{} steps: the ranges \"{}\"{of_domain}", steps.len(), printable(&name))?;
+        if unrecorded > 0 {
+            writeln!(out, "{unrecorded} more not counted: recording was off in them, or in a part of them")?;
+        }
         writeln!(out, "{:10} {:>8} {:>8} {:>8} {:>8}", "", "median", "p99", "min", "max")?;
         let mut line = |title: &str, spread: Spread, text: &dyn Fn(u64) -> String| {
             let [median, p99, min, max] = [spread.median, spread.p99, spread.min, spread.max].map(text);
@@ -240,12 +273,17 @@ impl Report for Steps {
     }
 
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let Some(Repeating { domain, name, steps }) = self.steps() else { return Ok(()) };
+        let Some(repeating) = self.steps() else { return Ok(()) };
+        let mut all: Vec<(&RangeSpan, bool)> = repeating.steps.iter().map(|step| (step, true)).collect();
+        all.extend(self.unrecorded(&repeating).into_iter().map(|step| (step, false)));
+        all.sort_by_key(|(step, _)| (step.start_ns, step.tid));
+        let Repeating { domain, name, steps } = &repeating;
+        let unrecorded = all.len() - steps.len();
         let busy = self.busy.merged();
-        let took = Spread::of(&steps, RangeSpan::took_ns);
+        let took = Spread::of(steps, RangeSpan::took_ns);
         let mut lines = Vec::new();
-        let middle = Steps::middle(&steps, took.median);
-        let slowest = Steps::slowest(&steps).into_iter().map(|step| {
+        let middle = Steps::middle(steps, took.median);
+        let slowest = Steps::slowest(steps).into_iter().map(|step| {
             let differences = middle.map_or_else(Vec::new, |middle| self.differences(step, middle));
             let differences = differences
                 .into_iter()
@@ -255,19 +293,26 @@ impl Report for Steps {
             line
         });
         // In CSV, the first kind of lines is the table.
-        for step in &steps {
+        for (step, is_recorded) in all {
             let mut line = json!({"type": "step"});
             if let (Value::Object(line), Value::Object(of)) = (&mut line, self.step_json(&busy, step)) {
                 line.extend(of);
             }
+            line["recorded"] = is_recorded.into();
+            if !is_recorded {
+                line["calls"] = Value::Null;
+            }
             lines.push(line);
         }
-        lines.push(json!({
-            "type": "steps", "name": name, "domain": domain, "steps": steps.len(), "took_ns": took.json(),
-            "calls": Spread::of(&steps, |step| step.calls).json(),
-            "gpu_ns": Spread::of(&steps, |step| step.gpu_ns).json(),
+        let mut last = json!({
+            "type": "steps", "name": name, "domain": domain, "steps": steps.len(), "unrecorded": unrecorded,
+            "took_ns": took.json(), "calls": Spread::of(steps, |step| step.calls).json(),
             "middle": middle.map(|step| self.step_json(&busy, step)), "slowest": slowest.collect::<Vec<_>>(),
-        }));
+        });
+        if self.has_gpu_time {
+            last["gpu_ns"] = Spread::of(steps, |step| step.gpu_ns).json();
+        }
+        lines.push(last);
         for line in lines {
             write_json(out, &line)?;
             out.write_all(b"\n")?;

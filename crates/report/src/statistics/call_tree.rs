@@ -31,6 +31,8 @@ pub struct CallTree {
     has_invented_times: bool,
     /// Ranges of NVTX have nodes. Otherwise calls inside are where the range is.
     has_ranges: bool,
+    /// Ranges and marks of NVTX that are no nodes.
+    left_out_ranges: u64,
     /// Whether nodes below the program are objects that make the outermost calls.
     by_object: bool,
     objects: Vec<Arc<str>>,
@@ -67,6 +69,7 @@ impl Default for CallTree {
             gpu_reasons: BTreeSet::new(),
             has_invented_times: false,
             has_ranges: false,
+            left_out_ranges: 0,
             by_object,
             objects,
             of_object,
@@ -186,6 +189,11 @@ impl CallTree {
         (calls, self.failures.counts().values().map(|count| count.calls).sum())
     }
 
+    /// Ranges and marks that it has left out.
+    pub fn left_out_ranges(&self) -> u64 {
+        self.left_out_ranges
+    }
+
     /// Rows of GPU time.
     pub fn gpu_rows(&self) -> u64 {
         self.gpu_rows
@@ -255,6 +263,7 @@ impl CallSink for CallTree {
     }
     fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32 {
         if self.is_left_out(function) {
+            self.left_out_ranges += 1;
             return place;
         }
         let key = function.key;

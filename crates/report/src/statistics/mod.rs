@@ -8,6 +8,7 @@ pub mod failures;
 pub mod histogram;
 pub mod idle;
 pub mod lines;
+pub mod off_times;
 pub mod path_tree;
 pub mod rows;
 pub mod steps;

@@ -125,6 +125,7 @@ impl Aggregator {
         end.recorded(&self.run_reader);
         end.settle(&self.run_reader);
         end.open = open;
+        end.read_calls = Some(self.shown_calls + self.filtered_out);
         let only_counted = self.run_reader.only_counts();
         let (mut counted, mut run_functions) = (CountSums::default(), RunFunctions::default());
         for folder in &mut folders {

@@ -40,6 +40,9 @@ pub struct Function {
     pub blocks: Option<&'static str>,
 }
 
+/// The name of the end of a range whose start was not recorded.
+pub const NAMELESS_END: &str = "(end of a range)";
+
 /// What a call of the layer `nvtx` stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeMoment {

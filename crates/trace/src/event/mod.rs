@@ -17,7 +17,7 @@ pub(crate) mod visitor;
 pub use call::{Args, Call, CallStart, DriverArgs, Exit, HookAction, HookEffect, Log, State};
 pub use cutap_calls::Layer;
 pub use described::Described;
-pub use function::{ByName, Function, RangeMoment};
+pub use function::{ByName, Function, NAMELESS_END, RangeMoment};
 pub use gpu_row::{GpuRow, GpuWork};
 pub use lookup::{Answer, Lookup, LookupKind};
 pub use process::{Instance, Module, Process, Thread};

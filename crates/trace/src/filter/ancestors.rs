@@ -3,7 +3,8 @@
 //! fulfil.
 
 use crate::event::Layer;
-use cutap_calls::filter::is_shown;
+use cutap_calls::filter::{CHATTER, is_shown};
+use cutap_calls::glob;
 
 /// The prefix of the term.
 pub(super) const UNDER: &str = "under:";
@@ -77,6 +78,37 @@ pub(super) fn recorded_rules(all: &[Ancestors], rules: &str) -> String {
     terms.filter(|rule| is_restricted || !restricts(rule)).map(|rule| format!("{rule}\n")).collect()
 }
 
+/// The rules without those by which a call around would not be recorded. A reader leaves out what they leave out.
+pub(super) fn rules_beside(all: &[Ancestors], rules: &str) -> String {
+    let hides = |rule: &str| all.iter().flat_map(Ancestors::terms).flat_map(|of| of.lines()).any(|of| hides(rule, of));
+    rules.lines().filter(|rule| !rule.starts_with('-') || !hides(rule)).map(|rule| format!("{rule}\n")).collect()
+}
+
+/// Whether a rule may leave out functions that another one adds.
+fn hides(rule: &str, adding: &str) -> bool {
+    fn words(rule: &str) -> Option<[&str; 3]> {
+        let mut words = rule.get(1..)?.splitn(3, ' ');
+        Some([words.next()?, words.next()?, words.next()?])
+    }
+    let (Some([letter, library, name]), Some([of, of_library, of_name])) = (words(rule), words(adding)) else {
+        return false;
+    };
+    let nvtx = Layer::NVTX.letter().to_string();
+    let both_names = if name == CHATTER { of != nvtx } else { overlap(name, of_name) };
+    let both_layers = letter == of || [letter, of].contains(&"*");
+    both_layers && overlap(library, of_library) && both_names
+}
+
+/// Whether a name may match both patterns.
+fn overlap(a: &str, b: &str) -> bool {
+    let is_pattern = |text: &str| text.contains(['*', '?']);
+    match (is_pattern(a), is_pattern(b)) {
+        (true, true) => true,
+        (false, _) => glob(b.as_bytes(), a.as_bytes()),
+        (_, false) => glob(a.as_bytes(), b.as_bytes()),
+    }
+}
+
 /// Whether a rule of the control page adds functions, so that others are left out. A rule for a whole layer that is off
 /// by default adds it to the others.
 fn restricts(rule: &str) -> bool {
@@ -128,6 +160,16 @@ mod tests {
             "+* * cudaEventQuery\n+* * cudaEventQuery_*\n+* * cudaFree\n+* * cudaFree_*\n"
         });
         assert_eq!(recorded("under:hidden"), "+h * *\n");
+        assert_eq!(recorded("driver & under:step 7"), "+d * *\n+n * step 7\n");
+        assert_eq!(recorded("driver,!under:step 7"), "+d * *\n+n * step 7\n");
+        // What a reader leaves out may be needed to know what is inside.
+        assert_eq!(recorded("driver,!nvtx,under:step 7"), "+d * *\n+n * step 7\n");
+        assert_eq!(
+            recorded("driver,!cuMem*,!chatter,under:step 7"),
+            "+d * *\n-* * cuMem*\n-* * ~chatter\n+n * step 7\n"
+        );
+        assert_eq!(recorded("!cuda*,under:cudaMalloc"), "");
+        assert_eq!(recorded("!cudaFree,under:cudaMalloc"), "-* * cudaFree\n-* * cudaFree_*\n");
     }
 
     #[test]

@@ -60,12 +60,19 @@ impl EventReader {
             run_functions.add(folder, &self.shared.resolver.filter);
         }
         end.filtered = self.filtered(&run_functions, (retired_calls, filtered_out));
+        end.read_calls = Some(self.read_calls(retired_calls + filtered_out));
         end.launches_of_shown();
         end.functions.counted = counted.sorted();
         if let Some(filtered) = &mut end.filtered {
             filtered.shown_calls += end.functions.counted.iter().map(|c| c.calls).sum::<u64>();
         }
         end
+    }
+
+    /// With those of processes that have ended.
+    fn read_calls(&self, of_retired: u64) -> u64 {
+        let of_source = |source: &Source| source.calls.shown_calls + source.calls.filtered_out;
+        of_retired + self.sources.iter().map(of_source).sum::<u64>()
     }
 
     /// `before` are the calls of processes that have ended: shown, and not.

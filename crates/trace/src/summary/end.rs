@@ -34,6 +34,8 @@ pub struct End {
     pub coverage: RunCoverage,
     /// Rings that there were.
     pub rings: u64,
+    /// Calls and ranges that were read, shown or not; none if they were not read.
+    pub read_calls: Option<u64>,
     /// Until when the run was watched, CLOCK_MONOTONIC.
     pub last_ns: u64,
     /// Where the run was made.
@@ -113,10 +115,11 @@ impl End {
         end
     }
 
-    /// Under --capture-range=cudaProfilerApi nothing was recorded, as nobody called cuProfilerStart, or nothing behind
-    /// it.
+    /// Under --capture-range nothing was recorded: the range never began, or no call was in it.
     pub fn never_began(&self) -> bool {
-        self.settings.has_range && self.rings == 0 && self.missing.overwritten == 0
+        let lacks_nothing = self.missing.overwritten == 0 && self.missing.chunks_taken == 0;
+        // A thread has a ring for ranges that may turn out to be capture ranges.
+        self.settings.has_range && (self.rings == 0 || self.read_calls == Some(0)) && lacks_nothing
     }
 
     /// No call of the run was seen, and no process is known that loaded the driver: in how many programs the library

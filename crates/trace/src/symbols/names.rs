@@ -7,7 +7,7 @@ use super::functions::{
 use super::payloads::Payloads;
 use super::slot_table::SlotTable;
 use crate::event::described::WordSource;
-use crate::event::{Event, Instance, Layer, Module, Process, RangeMoment};
+use crate::event::{Event, Instance, Layer, Module, NAMELESS_END, Process, RangeMoment};
 use crate::io::bytes::clean;
 use crate::kernels::names::Kernels;
 use crate::run::facts::Diagnostic;
@@ -39,8 +39,7 @@ enum Slot {
 const MOST_RANGE_NAMES: usize = 1 << 16;
 /// Their name.
 const OTHER_RANGES: &[u8] = b"(ranges with other names)";
-/// The name of ends of ranges that may end in another thread.
-const END_OF_RANGE: &[u8] = b"(end of a range)";
+const END_OF_RANGE: &[u8] = NAMELESS_END.as_bytes();
 /// Behind all slots that records can have.
 const FIRST_RANGE_SLOT: u32 = META_MAX + 1;
 
@@ -228,7 +227,7 @@ impl Names {
             return *named;
         }
         let Some(Slot::Range { object, words, moment, .. }) = self.slots.get(slot).cloned() else { return slot };
-        if moment == RangeMoment::End && name != END_OF_RANGE {
+        if moment == RangeMoment::End && name.is_empty() {
             return self.range_slot(slot, END_OF_RANGE);
         }
         let count: usize = self.range_slots.values().map(HashMap::len).sum();

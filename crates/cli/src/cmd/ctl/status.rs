@@ -8,7 +8,10 @@ use cutap_calls::Layer;
 use cutap_collect::{Page, ahead};
 use cutap_printable::printable;
 use cutap_trace::living;
-use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_NEVER, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON};
+use cutap_wire::control::{
+    CAPTURE_RANGE, COLLECTOR_ATTACHED, COLLECTOR_NEVER, RANGE, RANGE_OF_NVTX, RECORDING_COUNT, RECORDING_OFF,
+    RECORDING_ON,
+};
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -48,6 +51,14 @@ pub fn state_of(page: &Page) -> &'static str {
     }
 }
 
+/// `NAME@DOMAIN` of the file that the target reads.
+fn capture_range_text(file: &str) -> String {
+    let mut lines = file.lines();
+    let (name, domain) = (lines.next().unwrap_or_default(), lines.next().unwrap_or("*"));
+    let domain = if domain == "*" { String::new() } else { format!("@{domain}") };
+    printable(&format!("{name}{domain}")).into_owned()
+}
+
 /// The state of one process; or that of the run, with each process whose state differs.
 pub fn status(target: &Target) -> String {
     let Target { run, page, pid } = target;
@@ -62,7 +73,14 @@ pub fn status(target: &Target) -> String {
     };
     let mut text = format!("run directory: {}\nrecording: {state}\n", printable(&run.to_string_lossy()));
     if page.flags() & RANGE != 0 {
-        text += "range: between cuProfilerStart and cuProfilerStop, in each process for itself\n";
+        let range = match page.flags() & RANGE_OF_NVTX {
+            0 => "between cuProfilerStart and cuProfilerStop".to_owned(),
+            _ => match std::fs::read_to_string(run.join(CAPTURE_RANGE)) {
+                Ok(range) => format!("while a range of NVTX is open: {}", capture_range_text(&range)),
+                Err(_) => "while a range of NVTX is open".to_owned(),
+            },
+        };
+        let _ = writeln!(text, "range: {range}, in each process for itself");
     }
     if let Some(state) = gpu_time::state_of(page, one) {
         let _ = writeln!(text, "GPU times: {state}");

@@ -8,8 +8,8 @@ use super::target::Target;
 use cutap_collect::{Error, LingeringProcesses, Page, Result, ahead, each_page, filter, fits, put_state, switch_flags};
 use cutap_trace::{Filter, Layer, RunPath};
 use cutap_wire::control::{
-    ARMED, COLLECTOR_GONE, COUNT, RANGE, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL, RULES_BYTES,
-    RULES_CHANGED,
+    ARMED, COLLECTOR_GONE, COUNT, RANGE, RANGE_OF_NVTX, RECORDING_COUNT, RECORDING_OFF, RECORDING_ON, RULES_ALL,
+    RULES_BYTES, RULES_CHANGED,
 };
 
 use std::path::Path;
@@ -99,8 +99,9 @@ pub fn switch(target: &Target, who: &str, all: bool, what: &Switch) -> Result<St
                 )));
             }
             put_state(each_page(pages, pid, page), state, page, own)?;
-            let range = match page.flags() & RANGE {
+            let range = match page.flags() & (RANGE | RANGE_OF_NVTX) {
                 0 => "",
+                flags if flags & RANGE_OF_NVTX != 0 => " while the range of NVTX is open that --capture-range names",
                 _ => " between cuProfilerStart and cuProfilerStop",
             };
             Ok(format!("on in {shown_as}: calls are {doing}{range}\n"))

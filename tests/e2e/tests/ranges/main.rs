@@ -1,5 +1,9 @@
 //! Ranges of NVTX: calls stand inside them, another tool sees them all, and wrong uses do no harm.
 
+mod capture;
+mod readers;
+mod tools;
+
 use cutap_e2e::{Scratch, cutap, finish, json_lines, scratch, sources};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -88,7 +92,7 @@ fn calls_inside_ranges() {
     let start = lines.iter().position(|line| line.starts_with("cuInit")).expect("the first call");
     assert_eq!(lines[start..start + expected.len()], expected, "{lines:#?}");
     assert!(lines.iter().any(|line| line.trim() == "start of range 1 \"wïde\""), "{lines:#?}");
-    assert!(lines.iter().any(|line| line.trim() == "end of range 1"), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.trim() == "end of range 1 \"wïde\""), "{lines:#?}");
 }
 
 #[test]
@@ -103,9 +107,13 @@ fn parents_in_threads_and_children() {
         assert!(parent["range"] == "range" && parent["tid"] == call["tid"], "{call}");
     }
     let all = calls(&folder, &program, "forked");
-    let names: Vec<_> =
-        all.iter().filter(|call| call["name"] == "cuDeviceGetCount").map(|call| around(&all, call)).collect();
-    assert!(names.contains(&Some("of both")) && names.contains(&Some("of the child")), "{names:?}");
+    // The child is in the range that its thread had begun in the parent, until the child pops it.
+    let parent = all.iter().find(|call| call["name"] == "cuInit").expect("the first call")["pid"].clone();
+    let in_child = all.iter().filter(|call| call["name"] == "cuDeviceGetCount" && call["pid"] != parent);
+    let names: Vec<_> = in_child.map(|call| around(&all, call).unwrap_or_default()).collect();
+    assert_eq!(names, ["of both", "of the child", ""], "{all:#?}");
+    let ranges = all.iter().filter(|call| call["name"] == "of both" && call["range"] == "range").count();
+    assert_eq!(ranges, 2, "{all:#?}");
 }
 
 #[test]
@@ -250,43 +258,35 @@ fn collectives_by_ranges_of_nccl() {
 }
 
 #[test]
-fn another_tool_sees_all() {
-    let folder = scratch("ranges-tool");
+fn many_strings_and_domains() {
+    let folder = scratch("ranges-many");
     let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
-    let Some(tool) = build(&folder, "tool", "13.5", &["-shared", "-fPIC"]) else { return };
-    let tool = tool.display().to_string();
-    let (printed, lines) = trace(&folder, &program, "basic", &[("NVTX_INJECTION64_PATH", &tool)]);
-    let expected = "tool: here\ntool: push outer\n100\ntool: push inner\n101\ntool: pop\n101\n";
-    assert!(printed.starts_with(expected), "{printed}");
-    assert!(lines.iter().any(|line| line == "range \"outer\" {"), "{lines:#?}");
-    // The program has written over its environment.
-    let (printed, _) = trace(&folder, &program, "overwritten", &[("NVTX_INJECTION64_PATH", &tool)]);
-    assert!(printed.starts_with(expected), "{printed}");
-    // A program that wants none gets none.
-    let (printed, lines) = trace(&folder, &program, "threads", &[("NVTX_INJECTION64_PATH", "./.")]);
-    assert!(printed.is_empty() && !lines.iter().any(|line| line.contains("range \"")), "{lines:#?}");
+    let (_, lines) = trace(&folder, &program, "many", &[]);
+    for n in [1, 9000] {
+        assert!(lines.contains(&format!("[domain 2000] range \"string {n}\" {{")), "{lines:#?}");
+    }
+    assert!(!lines.iter().any(|line| line.contains("without their name")), "{lines:#?}");
+    let (_, lines) = trace(&folder, &program, "too_many", &[]);
+    let said = lines.iter().find_map(|line| {
+        line.strip_suffix(
+            " registered strings, domains and counters of NVTX without their name: too many, or no memory",
+        )
+    });
+    let lost = said.and_then(|line| line.rsplit(' ').next()?.parse::<u32>().ok()).expect("a line that counts them");
+    assert!((75_000..90_000).contains(&lost), "{lost}");
 }
 
-/// Nsight Systems around cutap: a preload changes the variable when it is loaded, and its tool looks for another one.
+/// Names have 256 bytes at most, and longer ones say that they are longer.
 #[test]
-fn a_preload_names_a_tool_later() {
-    let folder = scratch("ranges-late-tool");
+fn long_names() {
+    let folder = scratch("ranges-long");
     let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
-    let Some(tool) = build(&folder, "tool", "13.5", &["-shared", "-fPIC"]) else { return };
-    let Some(preload) = build(&folder, "late_tool", "13.5", &["-shared", "-fPIC"]) else { return };
-    let [tool, preload] = [tool, preload].map(|path| path.display().to_string());
-    let (printed, lines) = trace(&folder, &program, "basic", &[("LD_PRELOAD", &preload), ("TOOL", &tool)]);
-    let expected = "proxy: here\ntool: here\ntool: push outer\n100\ntool: push inner\n101\ntool: pop\n101\n";
-    assert!(printed.starts_with(expected), "{printed}");
-    assert!(lines.iter().any(|line| line == "range \"outer\" {"), "{lines:#?}");
-    // Without ranges in the filter the tool has the copy alone.
-    let file = folder.join("driver.txt");
-    let mut command = Command::new(cutap());
-    command.args(["trace", "--sim", "-e", "driver", "-o"]).arg(&file).arg(&program).arg("basic");
-    let done = finish(command.envs([("LD_PRELOAD", &preload), ("TOOL", &tool)]));
-    assert!(done.stdout.starts_with(expected), "{}", done.stdout);
-    let text = std::fs::read_to_string(&file).expect("a trace");
-    assert!(text.contains("cuInit") && !text.contains("range \""), "{text}");
+    let (_, lines) = trace(&folder, &program, "long_names", &[]);
+    let names = [("n", 256, ""), ("ä", 128, ""), ("n", 253, "…"), ("ä", 126, "…")];
+    for (letter, count, end) in names {
+        let line = format!("mark \"{}{end}\"", letter.repeat(count));
+        assert!(lines.contains(&line), "{line}: {lines:#?}");
+    }
 }
 
 #[test]
@@ -297,163 +297,4 @@ fn the_library_of_old_toolkits() {
     let (printed, lines) = trace(&folder, &program, "basic", &[]);
     assert_eq!(printed, "0\n0\n");
     assert!(lines.iter().any(|line| line == "range \"of the old library\" {"), "{lines:#?}");
-}
-
-/// Calls are recorded while a range of this name is open, in whichever domain or in one.
-#[test]
-fn capture_ranges() {
-    let folder = scratch("ranges-captured");
-    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
-    let recorded = |range: &str| {
-        let file = folder.join(format!("{}.cutap", range.replace(':', "-")));
-        let mut record = Command::new(cutap());
-        record.args(["record", "-q", "--sim", "--capture-range", range, "-o"]).arg(&file).arg(&program).arg("basic");
-        assert!(finish(&mut record).status.success());
-        let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file));
-        let lines: Vec<Value> = json_lines(&shown.stdout).filter(|line| line["type"] == "call").collect();
-        lines.iter().map(|call| call["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(recorded("nvtx:inner"), ["cuDeviceGetCount", "moment", "inner", "outer"]);
-    assert_eq!(recorded("nvtx:regist*@Domain"), ["cuDeviceGetCount", "outer", "cuDeviceGetCount", "registered"]);
-    assert!(recorded("nvtx:inner@Domain").is_empty());
-    let refused = finish(Command::new(cutap()).args(["record", "--capture-range", "nvtx:", "--", "true"]));
-    assert!(!refused.status.success() && refused.stderr.contains("nvtx:NAME[@DOMAIN]"), "{refused:?}");
-}
-
-/// Ranges that are open when recording begins are around the calls that follow.
-#[test]
-fn ranges_around_a_capture_range() {
-    let folder = scratch("ranges-profiled");
-    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
-    let file = folder.join("profiled.cutap");
-    let mut record = Command::new(cutap());
-    record.args(["record", "-q", "--sim", "--capture-range", "cudaProfilerApi", "-o"]).arg(&file);
-    assert!(finish(record.arg(&program).arg("profiled")).status.success());
-    let shown = finish(Command::new(cutap()).args(["show", "-v"]).arg(&file)).stdout;
-    let line = |line: &str| line.split_once(" <").map_or(line, |(line, _)| line).to_owned();
-    let expected = [
-        "range \"outer\" {",
-        "  range \"middle\" {",
-        "    cuDeviceGetCount(count=&1) = CUDA_SUCCESS",
-        "    range \"inner\" {",
-        "      cuDeviceGetCount(count=&1) = CUDA_SUCCESS",
-        "    } inner",
-        "    cuProfilerStop() = CUDA_SUCCESS",
-        "  } middle",
-        "} outer",
-    ];
-    assert_eq!(shown.lines().map(line).collect::<Vec<_>>(), expected);
-}
-
-/// A range of a thread that has ended, or of another thread of the parent, is no longer open.
-#[test]
-fn captured_ranges_of_threads_and_children() {
-    let folder = scratch("ranges-ended");
-    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
-    let recorded = |way: &str| {
-        let file = folder.join(format!("{way}.cutap"));
-        let mut record = Command::new(cutap());
-        record.args(["record", "-q", "--sim", "--capture-range", "nvtx:inner", "-o"]).arg(&file).arg(&program).arg(way);
-        let done = finish(&mut record);
-        assert!(done.status.success(), "{done:?}");
-        let shown = finish(Command::new(cutap()).args(["show", "--json"]).arg(&file));
-        json_lines(&shown.stdout).filter(|line| line["name"] == "cuDeviceGetCount").count()
-    };
-    // The call in the range, and the one in which the next thread takes the place of the one that ended.
-    assert_eq!(recorded("left_open"), 2);
-    assert_eq!(recorded("open_at_fork"), 1);
-}
-
-/// Filters choose ranges by name, in the program and in readers; reports add them up.
-#[test]
-fn steps_and_filters() {
-    let folder = scratch("ranges-steps");
-    let Some(program) = build(&folder, "steps", "13.5", &[]) else { return };
-    let file = folder.join("steps.cutap");
-    let run = |words: &[&str]| {
-        let done = finish(Command::new(cutap()).args(words).arg(&file));
-        assert!(done.status.success(), "{words:?}: {done:?}");
-        done.stdout
-    };
-    let record = |words: &[&str]| {
-        let mut command = Command::new(cutap());
-        let done = finish(command.args(["record", "-q", "--sim", "-o"]).arg(&file).args(words).arg("--").arg(&program));
-        assert!(done.status.success(), "{done:?}");
-    };
-    record(&[]);
-    let lines: Vec<Value> = json_lines(&run(&["report", "--by", "step", "--json"])).collect();
-    let steps = lines.iter().find(|line| line["type"] == "steps").expect("steps");
-    assert_eq!((&steps["name"], &steps["steps"]), (&Value::from("step *"), &Value::from(100)), "{steps:#}");
-    assert_eq!((&steps["calls"]["median"], &steps["calls"]["max"]), (&Value::from(2), &Value::from(402)), "{steps:#}");
-    let lines: Vec<Value> = json_lines(&run(&["report", "--by", "range", "--json"])).collect();
-    let sums = |name: &str| {
-        let line = lines.iter().find(|line| line["name"] == name).expect("a range");
-        (line["count"].as_u64(), line["calls"].as_u64(), line["unfinished"].as_u64())
-    };
-    assert_eq!(sums("forward"), (Some(100), Some(100), Some(0)));
-    assert_eq!(sums("in any thread"), (Some(100), Some(600), Some(0)));
-    assert_eq!(sums("step 60"), (Some(1), Some(402), Some(0)));
-    // A reader finds a range by its plain name.
-    for filter in ["under:step 7", "under:nvtx:step 7", "under:nvtx:step 7@nvtx"] {
-        let inside = run(&["show", "-e", filter]);
-        assert!(inside.starts_with("range \"step 7\" {\n  range \"forward\" {\n    cuMemsetD8_v2("), "{inside}");
-        assert_eq!(inside.lines().count(), 6, "{inside}");
-    }
-    assert_eq!(run(&["show", "-e", "forward"]).lines().count(), 100);
-    assert_eq!(run(&["show", "-e", "nvtx:step ?"]).lines().count(), 9);
-    let unknown = finish(Command::new(cutap()).args(["show", "-e", "backward"]).arg(&file));
-    assert!(unknown.status.code() == Some(125) && unknown.stderr.contains("a range by nvtx:backward"), "{unknown:?}");
-    // Ranges are no calls.
-    assert!(!run(&["report"]).contains("step") && !run(&["report", "--slowest"]).contains("step"));
-    record(&["-e", "nvtx:step *,cuMemFree"]);
-    let all: Vec<Value> = json_lines(&run(&["show", "--json"])).filter(|line| line["type"] == "call").collect();
-    assert!(all.iter().all(|call| call["name"] == "cuMemFree_v2" || call["layer"] == "nvtx"), "{all:#?}");
-    assert_eq!(all.iter().filter(|call| call["layer"] == "nvtx").count(), 100);
-}
-
-/// `cutap check`: waits in ranges, and steps that differ in their calls.
-#[test]
-fn rules_on_ranges() {
-    let folder = scratch("ranges-rules");
-    let Some(program) = build(&folder, "steps", "13.5", &[]) else { return };
-    let (file, rules) = (folder.join("steps.cutap"), folder.join("check.toml"));
-    let done = finish(Command::new(cutap()).args(["record", "-q", "--sim", "-o"]).arg(&file).arg(&program));
-    assert!(done.status.success(), "{done:?}");
-    let check = |words: &[&str]| {
-        let done = finish(Command::new(cutap()).arg("check").args(words).arg(&file));
-        (done.status.code(), done.stdout)
-    };
-    let (code, text) = check(&["--no-sync-in", "step *"]);
-    assert!(code == Some(1) && text.contains("cuCtxSynchronize"), "{code:?} {text}");
-    assert_eq!(check(&["--no-sync-in", "forward"]).0, Some(0));
-    let steady = |filter: &str, range: &str, within: &str| {
-        let rule = format!("[[rule]]\nsteady = \"{filter}\"\nrange = \"{range}\"\nwithin = \"{within}\"\n");
-        std::fs::write(&rules, rule).expect("a file of rules");
-        check(&["--rules", &rules.display().to_string()])
-    };
-    assert_eq!(steady("cuMemset*", "step *", "0%").0, Some(0));
-    let (code, text) = steady("cuMemAlloc*", "step *", "50%");
-    assert!(code == Some(1) && text.contains("200 calls of cuMemAlloc* in step * at "), "{code:?} {text}");
-    assert!(text.contains("the median of 100 ranges is 0 calls, 1 differ"), "{text}");
-    assert_eq!(steady("cuMemset*", "backward", "0%").0, Some(125));
-}
-
-/// NVTX opens the preload in a program that is not traced: nothing of it changes, and the other tool has its ranges.
-#[test]
-fn a_program_without_the_preload() {
-    let folder = scratch("ranges-untraced");
-    let Some(program) = build(&folder, "ranges", "13.5", &[]) else { return };
-    let Some(tool) = build(&folder, "tool", "13.5", &["-shared", "-fPIC"]) else { return };
-    let run = |words: &[&str], tool: Option<&Path>| {
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).arg(&program).arg("basic").envs(tool.map(|tool| ("NVTX_INJECTION64_PATH", tool)));
-        let done = finish(&mut command);
-        assert!(done.status.success(), "{done:?}");
-        done.stdout
-    };
-    let traced = [cutap().to_str().unwrap(), "trace", "--sim", "-o", "/dev/null", "--", "env", "-u", "LD_PRELOAD"];
-    // Without the preload there is the simulated driver all the same, and NVTX answers as without a tool.
-    assert_eq!(run(&traced, None).lines().next(), Some("-2"));
-    let expected = "tool: here\ntool: push outer\n100\ntool: push inner\n101\ntool: pop\n101\n";
-    assert!(run(&traced, Some(&tool)).starts_with(expected));
 }

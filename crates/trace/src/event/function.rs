@@ -38,6 +38,8 @@ pub struct Function {
     pub roles: RoleSet,
     /// Why its calls may wait for a device.
     pub blocks: Option<&'static str>,
+    /// It hands out what is there already, and makes nothing.
+    pub hands_out: bool,
 }
 
 /// What a call of the layer `nvtx` stands for.

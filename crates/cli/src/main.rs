@@ -15,6 +15,7 @@ mod inject_args;
 mod input;
 mod inputs;
 mod limit_args;
+mod memory;
 mod pager;
 mod progress;
 mod reader_thread;
@@ -32,10 +33,8 @@ mod unknown_flag;
 mod verdict;
 mod version;
 
-/// Reading allocates and frees small objects for each call, on two threads. With the C library's allocator that is a
-/// quarter of the time.
 #[global_allocator]
-static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static MEMORY: memory::Memory = memory::Memory;
 
 use cutap_collect::{OWN_FAILURE, Result, print_notice};
 use std::ffi::OsString;

@@ -16,7 +16,7 @@ mod writer;
 
 pub use column_stream::{ColumnStream, table_names};
 pub use folder::{RunName, TablesError, TablesFolder};
-pub use manifest::{RunFile, RunManifest};
+pub use manifest::{RunFile, RunManifest, TablesSource};
 pub use questions::{QUESTIONS, Question, VIEWS, View};
 pub use reader::{is_tables_folder, manifests};
 pub use writer::TablesWriter;

@@ -28,6 +28,9 @@ pub struct RunManifest {
     pub rank: u32,
     /// Its files.
     pub files: Vec<RunFile>,
+    /// What the tables lack, as sentences: the recording was cut off, damaged, or being written.
+    #[serde(default)]
+    pub missing: Vec<String>,
 }
 
 /// A file of a run.
@@ -51,13 +54,27 @@ pub(crate) fn read(path: &Path) -> io::Result<RunManifest> {
 pub(crate) const NAME: &str = "manifest.json";
 const PARTIAL: &str = ".manifest.partial";
 
+/// What the tables of a run were made from.
+#[derive(Debug, Clone, Copy)]
+pub struct TablesSource<'a> {
+    /// The recording.
+    pub path: &'a str,
+    /// What could not be read of it, as sentences.
+    pub missing: &'a [String],
+}
+
 /// Writes it into the folder of the run: whole, or not at all.
-pub(crate) fn write(folder: &Path, run: &str, rank: u32, source: &str, files: &[ManifestFile]) -> io::Result<()> {
+pub(crate) fn write(
+    folder: &Path,
+    (run, rank): (&str, u32),
+    source: TablesSource<'_>,
+    files: &[ManifestFile],
+) -> io::Result<()> {
     let file = |of: &ManifestFile| json!({"table": of.table, "path": of.path, "rows": of.rows, "bytes": of.bytes});
     let files: Vec<Value> = files.iter().map(file).collect();
     let manifest = json!({
-        "schema": SCHEMA_VERSION, "cutap": env!("CARGO_PKG_VERSION"), "run": run, "rank": rank, "source": source,
-        "files": files,
+        "schema": SCHEMA_VERSION, "cutap": env!("CARGO_PKG_VERSION"), "run": run, "rank": rank,
+        "source": source.path, "missing": source.missing, "files": files,
     });
     let partial = folder.join(PARTIAL);
     let mut to = File::create(&partial)?;

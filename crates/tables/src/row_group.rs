@@ -1,7 +1,7 @@
 //! Writes a row group: column after column, the rows in their order by thread and time.
 
 use crate::column_buffer::{ArgumentColumn, ColumnBuffer, Texts};
-use crate::text_column;
+use crate::text_column::{self, TextLeaf};
 use bytes::Bytes;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
@@ -12,19 +12,19 @@ use std::io::Write;
 /// Rows that are handed to the encoder together: what waits is memory.
 const TOGETHER: usize = 8192;
 
-/// Writes the column to the next one of the row group, which has this description; arguments are five of the file's
-/// columns.
+/// Writes the column to the next one of the row group, which the first of these descriptions is of; arguments are five
+/// of the file's columns.
 pub(crate) fn write<W: Write + Send>(
     to: &mut SerializedRowGroupWriter<'_, W>,
-    description: ColumnDescPtr,
+    descriptions: &[ColumnDescPtr],
     column: &ColumnBuffer,
     rows: &[u32],
     texts: &Texts,
 ) -> Result<()> {
-    if let ColumnBuffer::Texts(values) = column
-        && let Some((bytes, close)) = text_column::chunk(description, values, rows, texts)?
+    if let (ColumnBuffer::Texts(values), [description, ..]) = (column, descriptions)
+        && append_texts(to, description, &TextLeaf::flat(values, rows), rows, texts)?
     {
-        return to.append_column(&Bytes::from(bytes), close);
+        return Ok(());
     }
     match column {
         ColumnBuffer::Integers(values, known) => next(to, |to| {
@@ -60,18 +60,39 @@ pub(crate) fn write<W: Write + Send>(
             })
         }),
         ColumnBuffer::Arguments(column) => {
-            let names = |n: usize| Some(texts.text(column.names[n]));
-            let types = |n: usize| Some(texts.text(column.types[n]));
-            let text = |n: usize| Some(column.texts[n]).filter(|number| *number != 0).map(|n| texts.text(n));
+            let (leaf, numbers) = (Leaf { column, rows }, [&column.names, &column.types, &column.texts]);
             let int = |n: usize| Some(column.ints[n]).filter(|_| column.has[n] & 1 != 0);
             let float = |n: usize| Some(column.floats[n]).filter(|_| column.has[n] & 2 != 0);
-            let leaf = Leaf { column, rows };
-            next(to, |to| leaf.write::<ByteArrayType, _>(to, 2, names))?;
-            next(to, |to| leaf.write::<ByteArrayType, _>(to, 2, types))?;
-            next(to, |to| leaf.write::<Int64Type, _>(to, 3, int))?;
-            next(to, |to| leaf.write::<DoubleType, _>(to, 3, float))?;
-            next(to, |to| leaf.write::<ByteArrayType, _>(to, 3, text))
+            for (n, description) in descriptions.iter().take(5).enumerate() {
+                match n {
+                    2 => next(to, |to| leaf.write::<Int64Type, _>(to, 3, int))?,
+                    3 => next(to, |to| leaf.write::<DoubleType, _>(to, 3, float))?,
+                    _ => {
+                        let (numbers, full) = (numbers[n.min(2)], description.max_def_level());
+                        if append_texts(to, description, &leaf.texts(numbers, full as u8), rows, texts)? {
+                            continue;
+                        }
+                        let text = |n: usize| Some(numbers[n]).filter(|n| *n != 0 || full == 2).map(|n| texts.text(n));
+                        next(to, |to| leaf.write::<ByteArrayType, _>(to, full, text))?;
+                    }
+                }
+            }
+            Ok(())
         }
+    }
+}
+
+/// Appends a column of texts by their numbers. False, and nothing, if the texts are too many for that.
+fn append_texts<W: Write + Send>(
+    to: &mut SerializedRowGroupWriter<'_, W>,
+    description: &ColumnDescPtr,
+    leaf: &TextLeaf,
+    rows: &[u32],
+    texts: &Texts,
+) -> Result<bool> {
+    match text_column::chunk(description.clone(), leaf, rows.len(), texts)? {
+        Some((bytes, close)) => to.append_column(&Bytes::from(bytes), close).map(|()| true),
+        None => Ok(false),
     }
 }
 
@@ -96,6 +117,28 @@ struct Leaf<'a> {
 }
 
 impl Leaf<'_> {
+    /// Texts by their numbers; `full` is the level of a text, and number 0 none where a text may be missing.
+    fn texts(&self, numbers: &[u32], full: u8) -> TextLeaf {
+        let mut leaf = TextLeaf::default();
+        for row in self.rows {
+            let (from, count) = match self.column.rows[*row as usize] {
+                Some((from, count)) if count > 0 => (from as usize, count as usize),
+                empty => {
+                    leaf.definition.push(u8::from(empty.is_some()));
+                    leaf.repetition.push(0);
+                    continue;
+                }
+            };
+            for (n, number) in numbers[from..from + count].iter().enumerate() {
+                let is_there = *number != 0 || full == 2;
+                leaf.definition.push(if is_there { full } else { 2 });
+                leaf.repetition.push(u8::from(n > 0));
+                leaf.numbers.extend(is_there.then_some(*number));
+            }
+        }
+        leaf
+    }
+
     /// Writes it; `full` is the level of a value.
     fn write<T, F>(&self, to: &mut SerializedColumnWriter<'_>, full: i16, value: F) -> Result<()>
     where

@@ -124,7 +124,7 @@ fn write(file: &mut FileWriter, of: &RowGroup) -> Result<()> {
     let mut group = file.next_row_group()?;
     let mut next = 0;
     for column in &of.columns {
-        row_group::write(&mut group, descriptions[next].clone(), column, &rows, &of.texts)?;
+        row_group::write(&mut group, &descriptions[next..], column, &rows, &of.texts)?;
         next += column.file_columns();
     }
     group.close().map(drop)

@@ -4,7 +4,7 @@
 const RUN: usize = 8;
 
 /// Appends the numbers, each of `width` bits.
-pub(crate) fn encode(numbers: &[u32], width: u32, to: &mut Vec<u8>) {
+pub(crate) fn encode<N: Copy + PartialEq + Into<u32>>(numbers: &[N], width: u32, to: &mut Vec<u8>) {
     let (mut packed_from, mut at) = (0, 0);
     while at < numbers.len() {
         let number = numbers[at];
@@ -17,14 +17,14 @@ pub(crate) fn encode(numbers: &[u32], width: u32, to: &mut Vec<u8>) {
         }
         pack(&numbers[packed_from..at + fill], width, to);
         varint(((run - fill) as u64) << 1, to);
-        to.extend(&number.to_le_bytes()[..width.div_ceil(8) as usize]);
+        to.extend(&number.into().to_le_bytes()[..width.div_ceil(8) as usize]);
         at += run;
         packed_from = at;
     }
     pack(&numbers[packed_from..], width, to);
 }
 
-fn pack(numbers: &[u32], width: u32, to: &mut Vec<u8>) {
+fn pack<N: Copy + Into<u32>>(numbers: &[N], width: u32, to: &mut Vec<u8>) {
     if numbers.is_empty() {
         return;
     }
@@ -32,7 +32,7 @@ fn pack(numbers: &[u32], width: u32, to: &mut Vec<u8>) {
     for group in numbers.chunks(RUN) {
         let (mut bits, mut waiting) = (0u64, 0);
         for n in 0..RUN {
-            bits |= u64::from(group.get(n).copied().unwrap_or(0)) << waiting;
+            bits |= u64::from(group.get(n).map_or(0, |number| (*number).into())) << waiting;
             waiting += width;
             while waiting >= 8 {
                 to.push(bits as u8);

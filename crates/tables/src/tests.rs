@@ -1,6 +1,6 @@
 //! What was written is read back by the crate's own reader.
 
-use crate::{RunName, TablesError, TablesFolder, TablesWriter};
+use crate::{RunName, TablesError, TablesFolder, TablesSource, TablesWriter, manifests};
 use cutap_report::{ArgumentCell, Cell, FieldType, TableSink, table_schemas};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
@@ -33,7 +33,8 @@ fn write(folder: &Path, rows: i64) {
     let float = ArgumentCell { int: None, float: Some(0.5), text: Some("half"), ..argument };
     let both = [argument, float];
     (0..rows).for_each(|n| push(&mut writer, n, if n % 2 == 1 { &both } else { &[] }));
-    writer.finish(&name(), "source").unwrap();
+    let missing = ["it is cut off".to_owned()];
+    writer.finish(&name(), TablesSource { path: "source", missing: &missing }).unwrap();
 }
 
 fn calls(folder: &Path) -> SerializedFileReader<File> {
@@ -109,6 +110,19 @@ fn a_writer_that_is_dropped_leaves_no_file() {
     assert!(!folder.path().join("calls").exists());
     write(folder.path(), 1);
     assert!(matches!(TablesWriter::begin(&tables, &name()), Err(TablesError::Present)));
+}
+
+#[test]
+fn a_manifest_says_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), 1);
+    let read = manifests(folder.path()).unwrap();
+    assert_eq!(read[0].missing, ["it is cut off"]);
+    // Those of earlier versions say nothing of it.
+    let path = folder.path().join("_runs/run=a%2Fb%20c/rank=3/manifest.json");
+    let earlier = std::fs::read_to_string(&path).unwrap().replace("\"missing\"", "\"other\"");
+    std::fs::write(&path, earlier).unwrap();
+    assert!(manifests(folder.path()).unwrap()[0].missing.is_empty());
 }
 
 #[test]

@@ -24,30 +24,75 @@ const LONGEST_BOUND: usize = 64;
 /// The level of zstd, for all columns.
 pub(crate) const ZSTD: i32 = 1;
 
+/// The values of a column in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct TextLeaf {
+    /// How much of the way to each value there is.
+    pub definition: Vec<u8>,
+    /// In a list: 0 for the first of a row, 1 for those behind it. Empty of a column without lists.
+    pub repetition: Vec<u8>,
+    /// The numbers of the texts that there are.
+    pub numbers: Vec<u32>,
+}
+
+impl TextLeaf {
+    /// Those of a column without lists. Number 0 stands for none.
+    pub fn flat(values: &[u32], rows: &[u32]) -> TextLeaf {
+        let of_rows = || rows.iter().map(|row| values[*row as usize]);
+        TextLeaf {
+            definition: of_rows().map(|number| u8::from(number != 0)).collect(),
+            repetition: Vec::new(),
+            numbers: of_rows().filter(|number| *number != 0).collect(),
+        }
+    }
+
+    /// Where pages end. A row is in one page.
+    fn pages(&self) -> Vec<std::ops::Range<usize>> {
+        let (mut pages, mut from, all) = (Vec::new(), 0, self.definition.len());
+        while from < all {
+            let mut to = all.min(from + PAGE_ROWS);
+            while self.repetition.get(to).is_some_and(|level| *level != 0) {
+                to += 1;
+            }
+            pages.push(from..to);
+            from = to;
+        }
+        pages
+    }
+}
+
+/// Bits of a number up to this.
+fn width(most: u32) -> u32 {
+    u32::BITS - most.leading_zeros()
+}
+
+/// Appends levels with their length in front.
+fn levels(levels: &[u8], width: u32, page: &mut Vec<u8>) {
+    let at = page.len();
+    page.extend([0; 4]);
+    run_length::encode(levels, width, page);
+    let length = (page.len() - at - 4) as u32;
+    page[at..at + 4].copy_from_slice(&length.to_le_bytes());
+}
+
 /// The chunk: what it holds, and its bytes. None if the texts are too many for this form.
 pub(crate) fn chunk(
     column: ColumnDescPtr,
-    values: &[u32],
-    rows: &[u32],
+    leaf: &TextLeaf,
+    rows: usize,
     texts: &Texts,
 ) -> Result<Option<(Vec<u8>, ColumnCloseResult)>> {
     const UNSEEN: u32 = u32::MAX;
     let mut numbers = vec![UNSEEN; texts.len()];
     let mut different: Vec<u32> = Vec::new();
     let mut dictionary = Vec::new();
-    let mut levels: Vec<u32> = Vec::with_capacity(rows.len());
-    let mut indices: Vec<u32> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let text = values[*row as usize];
-        levels.push(u32::from(text != 0));
-        if text == 0 {
-            continue;
-        }
-        let number = &mut numbers[text as usize];
+    let mut indices: Vec<u32> = Vec::with_capacity(leaf.numbers.len());
+    for text in &leaf.numbers {
+        let number = &mut numbers[*text as usize];
         if *number == UNSEEN {
             *number = different.len() as u32;
-            different.push(text);
-            let bytes = texts.as_bytes(text);
+            different.push(*text);
+            let bytes = texts.as_bytes(*text);
             dictionary.extend((bytes.len() as u32).to_le_bytes());
             dictionary.extend(bytes);
             if dictionary.len() > DICTIONARY_BYTES {
@@ -56,7 +101,8 @@ pub(crate) fn chunk(
         }
         indices.push(*number);
     }
-    let nulls = (rows.len() - indices.len()) as u64;
+    let (full, is_list) = (column.max_def_level() as u8, column.max_rep_level() > 0);
+    let nulls = (leaf.definition.len() - indices.len()) as u64;
     let mut to = TrackedWrite::new(Vec::new());
     let mut pages = Pages { writer: SerializedPageWriter::new(&mut to), zstd: compressor()?, sizes: (0, 0) };
     pages.write(dictionary, |buf| Page::DictionaryPage {
@@ -67,21 +113,23 @@ pub(crate) fn chunk(
     })?;
     let data_offset = pages.sizes.1;
     // A width of no bits is allowed, but one bit is what all readers expect.
-    let width = (u32::BITS - (different.len().saturating_sub(1) as u32).leading_zeros()).max(1);
+    let width_of_index = width(different.len().saturating_sub(1) as u32).max(1);
     let (mut from, mut data_pages) = (0, 0);
-    for levels in levels.chunks(PAGE_ROWS) {
-        let count = levels.iter().filter(|level| **level == 1).count();
-        let mut page = vec![0; 4];
-        run_length::encode(levels, 1, &mut page);
-        let length = page.len() as u32 - 4;
-        page[..4].copy_from_slice(&length.to_le_bytes());
-        page.push(width as u8);
-        run_length::encode(&indices[from..from + count], width, &mut page);
+    for range in leaf.pages() {
+        let definition = &leaf.definition[range.clone()];
+        let count = definition.iter().filter(|level| **level == full).count();
+        let mut page = Vec::new();
+        if is_list {
+            levels(&leaf.repetition[range], 1, &mut page);
+        }
+        levels(definition, width(full.into()), &mut page);
+        page.push(width_of_index as u8);
+        run_length::encode(&indices[from..from + count], width_of_index, &mut page);
         from += count;
         data_pages += 1;
         pages.write(page, |buf| Page::DataPage {
             buf,
-            num_values: levels.len() as u32,
+            num_values: definition.len() as u32,
             encoding: Encoding::RLE_DICTIONARY,
             def_level_encoding: Encoding::RLE,
             rep_level_encoding: Encoding::RLE,
@@ -97,23 +145,26 @@ pub(crate) fn chunk(
     let least = bound(different.iter().min_by_key(|number| texts.as_bytes(**number)));
     let most = bound(different.iter().max_by_key(|number| texts.as_bytes(**number)));
     let page_kind = |page_type, encoding, count| PageEncodingStats { page_type, encoding, count };
-    let metadata = ColumnChunkMetaData::builder(column)
+    let mut metadata = ColumnChunkMetaData::builder(column)
         .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
         .set_page_encoding_stats(vec![
             page_kind(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1),
             page_kind(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, data_pages),
         ])
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD)?))
-        .set_num_values(rows.len() as i64)
+        .set_num_values(leaf.definition.len() as i64)
         .set_total_compressed_size(compressed)
         .set_total_uncompressed_size(uncompressed)
         .set_dictionary_page_offset(Some(0))
-        .set_data_page_offset(data_offset)
-        .set_statistics(Statistics::byte_array(least, most, None, Some(nulls), false))
-        .build()?;
+        .set_data_page_offset(data_offset);
+    // The least and the greatest of all arguments help no reader to leave out rows.
+    if !is_list {
+        metadata = metadata.set_statistics(Statistics::byte_array(least, most, None, Some(nulls), false));
+    }
+    let metadata = metadata.build()?;
     let close = ColumnCloseResult {
         bytes_written: compressed as u64,
-        rows_written: rows.len() as u64,
+        rows_written: rows as u64,
         metadata,
         bloom_filter: None,
         column_index: None,

@@ -1,7 +1,7 @@
 //! Writes the tables of one run: rows to files, and the manifest last.
 
 use crate::folder::{RunName, RunPlace, TablesError, TablesFolder, file_error};
-use crate::manifest::{self, ManifestFile};
+use crate::manifest::{self, ManifestFile, TablesSource};
 use crate::table_file::TableFile;
 use cutap_report::{Cell, TableSchema, TableSink, table_schemas};
 use std::io;
@@ -44,7 +44,7 @@ impl TablesWriter {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn finish(mut self, name: &RunName, source: &str) -> Result<u64, TablesError> {
+    pub fn finish(mut self, name: &RunName, source: TablesSource<'_>) -> Result<u64, TablesError> {
         let mut written = Vec::new();
         for (file, schema) in self.files.iter_mut().zip(&self.schemas) {
             let Some(file) = file.take() else { continue };
@@ -53,7 +53,7 @@ impl TablesWriter {
             written.push(ManifestFile { table: schema.name, path: self.place.file(schema.name), rows, bytes });
         }
         written.iter().try_for_each(|file| self.place.publish(file.table))?;
-        manifest::write(&self.place.manifests, &name.run, name.rank, source, &written)
+        manifest::write(&self.place.manifests, (&name.run, name.rank), source, &written)
             .map_err(|e| TablesError::File(self.place.manifests.join(manifest::NAME), e))?;
         self.is_finished = true;
         Ok(written.iter().map(|file| file.bytes).sum())

@@ -120,6 +120,21 @@ fn a_signal_leaves_no_tables_and_no_engine() {
 }
 
 #[test]
+fn a_folder_says_what_its_recording_lacked() {
+    let folder = folder("query-cut");
+    let whole = fs::read(folder.join("run.cutap")).unwrap();
+    fs::write(folder.join("cut.cutap"), &whole[..whole.len() / 2]).unwrap();
+    let mut export = Command::new(cutap());
+    let done = finish(export.current_dir(&*folder).args(["export", "--parquet", "tables", "run.cutap", "cut.cutap"]));
+    assert_eq!(done.status.code(), Some(125), "{done:?}");
+    engine(&folder, 0);
+    let done = finish(&mut query(&folder, &["tables", "select 1"]));
+    let said: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("cutap:")).collect();
+    assert_eq!(said.len(), 1, "{}", done.stderr);
+    assert!(said[0].contains("when run cut, rank 0, was exported, cut.cutap is cut off"), "{}", said[0]);
+}
+
+#[test]
 fn a_folder_of_tables_is_read_by_its_manifests() {
     let folder = folder("query-folder");
     let mut export = Command::new(cutap());

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::reader_thread::write_all;
 use cutap_collect::{Error, Result, cannot, file_size, print_notice, scan_executables};
 use cutap_report::{Output, TableRows, end_notes};
-use cutap_tables::{ColumnStream, RunName, TablesError, TablesFolder, TablesWriter, table_names};
+use cutap_tables::{ColumnStream, RunName, TablesError, TablesFolder, TablesSource, TablesWriter, table_names};
 use cutap_trace::{End, Filter, ReaderOptions, Runs, printable};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -65,15 +65,17 @@ fn export_run(
     let mut all_ends: Vec<End> = run_ends.iter().map(|of| of.end.clone()).collect();
     all_ends.iter_mut().for_each(scan_executables);
     // Who reads the tables has not seen what this command says.
-    let mut missing = run_ends.iter().filter_map(|of| missing_part(&of.path, &of.end));
-    let notes_written = missing.try_for_each(|(sentence, _)| rows.add_note(&sentence));
+    let missing: Vec<String> =
+        run_ends.iter().filter_map(|of| missing_part(&of.path, &of.end)).map(|(sentence, _)| sentence).collect();
+    let notes_written = missing.iter().try_for_each(|sentence| rows.add_note(sentence));
     let written = written.and(notes_written).and_then(|()| rows.end_runs(&all_ends));
     let (mut writer, calls) = rows.finish();
     if let Some(error) = writer.take_error() {
         return Err(refused(error));
     }
     written.map_err(|e| cannot("write the tables to", folder, &e, ADVICE))?;
-    let bytes = writer.finish(name, &path.to_string_lossy()).map_err(refused)?;
+    let source = TablesSource { path: &path.to_string_lossy(), missing: &missing };
+    let bytes = writer.finish(name, source).map_err(refused)?;
     drop(progress);
     if options.is_quiet {
         return Ok(all_whole(&run_ends));

@@ -7,7 +7,7 @@ use crate::temporary_folder::TemporaryFolder;
 use cutap_collect::{Error, Result, find_on_path, print_notice};
 use cutap_report::{FieldType, SCHEMA_VERSION, table_schemas};
 use cutap_tables::{QUESTIONS, RunManifest, VIEWS, is_tables_folder, manifests};
-use cutap_trace::Filter;
+use cutap_trace::{Filter, printable};
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -117,6 +117,10 @@ impl Query {
                 "{folder} has no run that is whole; cutap export --parquet {folder} RUN writes one"
             )));
         }
+        // Of a folder that was made for this query the user has read it.
+        if made.is_none() {
+            missing_line(folder, &runs).iter().for_each(|line| print_notice(line));
+        }
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let request = self.request(&folder, &runs, sql).to_string();
         let cannot_run = |e: io::Error| Error::own(format!("cannot run {}: {e}", engine.display()));
@@ -164,6 +168,19 @@ impl Query {
             _ => "text",
         };
         json!({"tables": tables, "views": views, "sql": sql, "format": format, "file": self.format.parquet})
+    }
+}
+
+/// One line about what the tables of a folder lack.
+fn missing_line(folder: &Path, runs: &[RunManifest]) -> Option<String> {
+    let lacks = |run: &RunManifest| Some((run.run.clone(), run.rank, run.missing.first()?.clone()));
+    let mut lacking = runs.iter().filter_map(lacks);
+    let (run, rank, sentence) = lacking.next()?;
+    let first = printable(&format!("when run {run}, rank {rank}, was exported, {sentence}")).into_owned();
+    let notes = format!("cutap query {} 'select run, rank, note from notes'", printable(&folder.to_string_lossy()));
+    match (lacking.count(), runs.len()) {
+        (0, _) => Some(first),
+        (more, all) => Some(format!("{first}; {} of {all} runs lack something: {notes}", more + 1)),
     }
 }
 
@@ -223,6 +240,24 @@ fn print_list() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_tables_lack_is_one_line() {
+        let run = |rank, missing: &[&str]| RunManifest {
+            schema: SCHEMA_VERSION,
+            run: "job".to_owned(),
+            rank,
+            files: Vec::new(),
+            missing: missing.iter().map(|sentence| (*sentence).to_owned()).collect(),
+        };
+        let of = |runs: &[RunManifest]| missing_line(Path::new("tables"), runs);
+        assert_eq!(of(&[run(0, &[]), run(1, &[])]), None);
+        let first = "when run job, rank 1, was exported, job.1.cutap is cut off";
+        assert_eq!(of(&[run(0, &[]), run(1, &["job.1.cutap is cut off"])]).as_deref(), Some(first));
+        let two = of(&[run(1, &["job.1.cutap is cut off"]), run(2, &["other\n"])]).unwrap();
+        let rest = "2 of 2 runs lack something: cutap query tables 'select run, rank, note from notes'";
+        assert_eq!(two, format!("{first}; {rest}"));
+    }
 
     #[test]
     fn arguments_are_read_where_a_query_names_them_or_all() {

@@ -4,86 +4,146 @@ use crate::call::columns::{CallColumn, CallView, ColumnValue, Presence, Structur
 use crate::call::hooked::hooked_json;
 use crate::call::kernel::request_json;
 use crate::call::submission::submission_json;
-use crate::call::values_json::{Arguments, Json};
-use crate::format::units::Hex;
+use crate::call::values_json::{ArgumentHeads, argument_heads, write_arguments, write_json};
+use crate::format::json_text;
 use crate::nesting::stacks::stack_json;
-use cutap_trace::Exit;
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use cutap_trace::{Exit, Function};
+use foldhash::HashMap;
 use serde_json::Value;
 
-impl Serialize for CallView<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(None)?;
-        map.serialize_entry("type", "call")?;
+/// Functions whose parts of lines are kept. Ranges of NVTX are functions too, and have any number of names.
+const MOST_FUNCTIONS: usize = 1 << 12;
+
+/// Writes calls as JSON objects. What is the same in all lines of a function is made once.
+#[derive(Debug, Default)]
+pub struct CallLines {
+    /// By the function's key.
+    functions: HashMap<u32, FunctionLine>,
+}
+
+/// The line of a function's calls.
+#[derive(Debug)]
+struct FunctionLine {
+    parts: Vec<LinePart>,
+    heads: ArgumentHeads,
+}
+
+/// A part of a line.
+#[derive(Debug)]
+enum LinePart {
+    /// What follows from the function.
+    Text(Vec<u8>),
+    /// With what stands before the value: `,"name":`.
+    Column(&'static CallColumn, Vec<u8>),
+}
+
+impl FunctionLine {
+    fn of(view: CallView<'_>) -> FunctionLine {
+        let function: &Function = &view.call.function;
+        let mut parts = Vec::new();
+        let mut text = br#"{"type":"call""#.to_vec();
         for column in call_columns() {
-            match column_json(column, *self) {
-                Some(value) => map.serialize_entry(column.name, &value)?,
-                None if column.presence == Presence::Optional => {}
-                None => map.serialize_entry(column.name, &())?,
+            if !column.may_be_of(function) {
+                continue;
+            }
+            let mut key = vec![b','];
+            json_text::text(column.name, &mut key);
+            key.push(b':');
+            if column.follows_from_function() {
+                write_column((column, &key), view, &ArgumentHeads::default(), &mut text);
+                continue;
+            }
+            if !text.is_empty() {
+                parts.push(LinePart::Text(std::mem::take(&mut text)));
+            }
+            parts.push(LinePart::Column(column, key));
+        }
+        text.push(b'}');
+        parts.push(LinePart::Text(text));
+        FunctionLine { parts, heads: argument_heads(function) }
+    }
+}
+
+impl CallLines {
+    /// Appends the line of a call.
+    pub fn write(&mut self, view: CallView<'_>, to: &mut Vec<u8>) {
+        if self.functions.len() >= MOST_FUNCTIONS {
+            self.functions.clear();
+        }
+        let line = self.functions.entry(view.call.function.key).or_insert_with(|| FunctionLine::of(view));
+        for part in &line.parts {
+            match part {
+                LinePart::Text(text) => to.extend_from_slice(text),
+                LinePart::Column(column, key) => write_column((column, key), view, &line.heads, to),
             }
         }
-        map.end()
     }
 }
 
-/// A value in JSON.
-enum ColumnJson<'a> {
-    Plain(ColumnValue<'a>),
-    Arguments(Arguments<'a>),
-    Value(Json<'a>),
-    Built(Value),
-}
-
-/// The value of a column; none where the call has none.
-fn column_json<'a>(column: &CallColumn, of: CallView<'a>) -> Option<ColumnJson<'a>> {
-    let built = |value: Option<Value>| value.map(ColumnJson::Built);
-    match column.value(of) {
-        ColumnValue::None => None,
-        ColumnValue::Structured(structured) => match structured {
-            Structured::Arguments(call, exit) => Some(ColumnJson::Arguments(Arguments(call, exit))),
-            Structured::Returned(value) => Some(ColumnJson::Value(Json::new(value))),
-            Structured::Request(exit) => built(request_json(exit)),
-            Structured::Submission(exit) => built(submission_json(exit)),
-            Structured::Hooks(exit) => built(hooked_json(exit).map(Value::from)),
-            Structured::Logs(exit) => built(logs(exit)),
-            Structured::Stack(call) => built(stack_json(call).map(Value::from)),
-        },
-        plain => Some(ColumnJson::Plain(plain)),
+/// Appends a column with its key.
+fn write_column((column, key): (&CallColumn, &[u8]), view: CallView<'_>, heads: &ArgumentHeads, to: &mut Vec<u8>) {
+    let value = column.value(view);
+    if matches!(value, ColumnValue::None) && column.presence == Presence::Optional {
+        return;
+    }
+    let before = to.len();
+    to.extend_from_slice(key);
+    if write_cell(value, heads, to) {
+        return;
+    }
+    match column.presence {
+        Presence::Optional => to.truncate(before),
+        _ => to.extend_from_slice(b"null"),
     }
 }
 
-impl Serialize for ColumnJson<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            ColumnJson::Plain(plain) => match plain {
-                ColumnValue::None | ColumnValue::Structured(_) => to.serialize_none(),
-                ColumnValue::Boolean(boolean) => to.serialize_bool(*boolean),
-                ColumnValue::Integer(number) => to.serialize_u64(*number),
-                ColumnValue::Status(status) => to.serialize_i32(*status),
-                ColumnValue::Text(text) => to.serialize_str(text),
-                ColumnValue::Address(word) => to.serialize_str(Hex::of(*word).text()),
-                ColumnValue::Words(words) => {
-                    to.collect_seq(words.iter().map(|word| ColumnJson::Plain(ColumnValue::Address(*word))))
+/// Appends a value. False, and nothing, where there is none.
+fn write_cell(value: ColumnValue<'_>, heads: &ArgumentHeads, to: &mut Vec<u8>) -> bool {
+    let built = match value {
+        ColumnValue::None => return false,
+        ColumnValue::Boolean(boolean) => return done(json_text::truth(boolean, to)),
+        ColumnValue::Integer(number) => return done(json_text::whole(number, to)),
+        ColumnValue::Status(status) => return done(json_text::whole(status, to)),
+        ColumnValue::Text(text) => return done(json_text::text(&text, to)),
+        ColumnValue::Address(word) => return done(json_text::address(word, to)),
+        ColumnValue::Words(words) => {
+            to.push(b'[');
+            for (n, word) in words.iter().enumerate() {
+                if n > 0 {
+                    to.push(b',');
                 }
-            },
-            ColumnJson::Arguments(arguments) => arguments.serialize(to),
-            ColumnJson::Value(value) => value.serialize(to),
-            ColumnJson::Built(value) => value.serialize(to),
+                json_text::address(*word, to);
+            }
+            return done(to.push(b']'));
         }
-    }
+        ColumnValue::Structured(structured) => match structured {
+            Structured::Arguments(call, exit) => return done(write_arguments(call, exit, heads, to)),
+            Structured::Returned(value) => return done(write_json(value, to)),
+            Structured::Request(exit) => request_json(exit),
+            Structured::Submission(exit) => submission_json(exit),
+            Structured::Hooks(exit) => hooked_json(exit).map(Value::from),
+            Structured::Logs(exit) => logs(exit),
+            Structured::Stack(call) => stack_json(call).map(Value::from),
+        },
+    };
+    // Writing to memory does not fail.
+    built.map(|value| serde_json::to_writer(to, &value)).is_some()
+}
+
+fn done((): ()) -> bool {
+    true
 }
 
 /// The value of a column as plain text; empty where it is null or absent.
 pub(crate) fn column_text(column: &CallColumn, of: CallView<'_>) -> String {
-    match column_json(column, of) {
-        None => String::new(),
-        Some(ColumnJson::Plain(ColumnValue::Text(text))) => text.into_owned(),
-        Some(value) => match serde_json::to_value(&value) {
-            Ok(Value::String(text)) => text,
-            Ok(value) => value.to_string(),
-            Err(_) => String::new(),
-        },
+    match column.value(of) {
+        ColumnValue::Text(text) => text.into_owned(),
+        ColumnValue::Address(word) => crate::format::units::Hex::of(word).text().to_owned(),
+        value => {
+            let mut text = Vec::new();
+            write_cell(value, &argument_heads(&of.call.function), &mut text);
+            String::from_utf8(text).unwrap_or_default()
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! column has a type, a unit and a meaning, and no shape of an output: `call_json` has that of JSON. A new column is
 //! one entry of `COLUMNS`.
 
+pub use crate::call::column_value::{ColumnType, ColumnUnit, ColumnValue, Presence, Structured};
 use crate::call::hooked::{hooked_lines, write_hooked};
 use crate::call::kernel::request_line;
 use crate::call::range;
@@ -12,9 +13,7 @@ use crate::format::style::{Styles, push_styled};
 use crate::format::units::time;
 use crate::nesting::nest::id;
 use crate::nesting::stacks;
-use cutap_trace::decode::Value;
-use cutap_trace::{Call, Exit, Returned};
-use std::borrow::Cow;
+use cutap_trace::{Call, Exit, Function, Layer, Returned};
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
@@ -43,53 +42,22 @@ pub struct CallColumn {
     /// What it is, in a sentence for the reference.
     pub meaning: &'static str,
     value: for<'a> fn(CallView<'a>) -> ColumnValue<'a>,
+    scope: Scope,
     /// Where it is in a line of text, and how it is written there.
     text: Option<(Part, WriteText)>,
     /// Its text in exports, which is empty where there is none.
     annotation: Option<fn(CallView<'_>, &mut String)>,
 }
 
-/// The type of a column's values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnType {
-    /// Yes or no.
-    Boolean,
-    /// A whole number.
-    Integer,
-    /// Text.
-    Text,
-    /// An address.
-    Address,
-    /// A list of words.
-    Words,
-    /// A status, a number, or an address.
-    Result,
-    /// A list of [`Structured`] values.
-    List,
-    /// A [`Structured`] value with named parts.
-    Record,
-    /// A [`Structured`] value of any type of the C language.
-    Any,
-}
-
-/// Whether a call may have no value of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// Each call has one.
-    Always,
-    /// A call without one has null.
-    Nullable,
-    /// The column is left out of lines of calls without a value.
-    Optional,
-}
-
-/// The unit of a column of numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnUnit {
-    /// Nanoseconds of CLOCK_MONOTONIC.
-    MonotonicNanoseconds,
-    /// Nanoseconds that something took.
-    Nanoseconds,
+/// The calls that have a value of a column.
+#[derive(Debug, Clone, Copy)]
+enum Scope {
+    /// Any.
+    All,
+    /// All calls of a function have the same.
+    Function,
+    /// Those of such functions.
+    Of(fn(&Function) -> bool),
 }
 
 /// Writes the text of a field, or nothing.
@@ -104,46 +72,6 @@ pub(crate) enum Part {
     Result,
     /// At the end.
     Tail,
-}
-
-/// A value of a column.
-#[derive(Debug, Clone)]
-pub enum ColumnValue<'a> {
-    /// There is none: see [`Presence`].
-    None,
-    /// Yes or no.
-    Boolean(bool),
-    /// A whole number.
-    Integer(u64),
-    /// A status.
-    Status(i32),
-    /// Text.
-    Text(Cow<'a, str>),
-    /// An address, or a word that may be one.
-    Address(u64),
-    /// Words.
-    Words(&'a [u64]),
-    /// What has parts.
-    Structured(Structured<'a>),
-}
-
-/// Values with parts, as the model of a trace has them. An output gives them its own shape.
-#[derive(Debug, Clone, Copy)]
-pub enum Structured<'a> {
-    /// The typed arguments of a call, after it with what it wrote.
-    Arguments(&'a Call, Option<&'a Exit>),
-    /// A result that is no status.
-    Returned(&'a Value),
-    /// The request of an ioctl, decoded.
-    Request(&'a Exit),
-    /// What a call of the layer `submit` gave to the GPU.
-    Submission(&'a Exit),
-    /// What hooks did.
-    Hooks(&'a Exit),
-    /// What the call added to logs.
-    Logs(&'a Exit),
-    /// The frames of the stack.
-    Stack(&'a Call),
 }
 
 use ColumnType as T;
@@ -188,37 +116,45 @@ const COLUMNS: &[CallColumn] = &[
         Always,
         "`nvtx`, `library`, `runtime`, `driver`, `hidden`, `syscall` or `submit`",
         |c| text(c.call.function.layer.name()),
-    ),
+    )
+    .of_function(),
     CallColumn::new(
         "library",
         T::Text,
         Always,
         "SONAME or file name of the object with the function, or with the runtime",
         |c| text(&c.call.function.library),
-    ),
+    )
+    .of_function(),
     CallColumn::new("runtime", T::Text, Nullable, "version of the runtime", |c| {
         c.call.runtime_version().map_or(V::None, text)
     }),
-    CallColumn::new("name", T::Text, Always, "the exported name", |c| text(&c.call.function.name)),
+    CallColumn::new("name", T::Text, Always, "the exported name", |c| text(&c.call.function.name)).of_function(),
     CallColumn::new("range", T::Text, Optional, "of the layer `nvtx`: `range`, `mark`, `start` or `end`", |c| {
         c.call.function.range.map_or(V::None, |moment| text(range::word(moment)))
-    }),
+    })
+    .of_function(),
     CallColumn::new("range_id", T::Integer, Optional, "of `start` and `end`: the number of the range", |c| {
         range::id(c.call).map_or(V::None, V::Integer)
-    }),
+    })
+    .only_of(is_range),
     CallColumn::new("payload", T::Text, Optional, "of the layer `nvtx`: what the program gave, as text", |c| {
         range::payload(c.call).map_or(V::None, |payload| V::Text(payload.into()))
     })
+    .only_of(is_range)
     .in_exports(|c, to| to.push_str(&range::payload(c.call).unwrap_or_default())),
     CallColumn::new("payload_fields", T::Any, Optional, "of the layer `nvtx`: the payload by its schema", |c| {
         range::structured_payload(c.call).map_or(V::None, |value| V::Structured(Structured::Returned(value)))
-    }),
+    })
+    .only_of(is_range),
     CallColumn::new("category", T::Integer, Optional, "of the layer `nvtx`: the number of the category", |c| {
         range::category(c.call).map_or(V::None, V::Integer)
-    }),
+    })
+    .only_of(is_range),
     CallColumn::new("demangled", T::Text, Optional, "of C++ functions, and of hidden functions with a name", |c| {
         c.call.function.demangled.as_deref().map_or(V::None, text)
-    }),
+    })
+    .of_function(),
     CallColumn::new("args", T::Words, Always, "argument words, hexadecimal", |c| V::Words(c.call.args.words())),
     CallColumn::new("arguments", T::List, Optional, "typed arguments, if the function is known", |c| {
         if c.is_described() { V::Structured(Structured::Arguments(c.call, c.exit)) } else { V::None }
@@ -288,6 +224,7 @@ const COLUMNS: &[CallColumn] = &[
         "of ioctls of the layer `syscall`: `name`, `control` or `class`, `fields`, `statuses`, ...",
         |c| c.exit.map_or(V::None, |exit| V::Structured(Structured::Request(exit))),
     )
+    .only_of(|function| function.layer == Layer::SYSCALL)
     .in_exports(|c, to| to.push_str(&c.exit.and_then(request_line).unwrap_or_default())),
     CallColumn::new(
         "submission",
@@ -296,6 +233,7 @@ const COLUMNS: &[CallColumn] = &[
         "of the layer `submit`: `channel`, `entries`, `methods`, `steps`, `flags`, `not_read`, ...",
         |c| c.exit.map_or(V::None, |exit| V::Structured(Structured::Submission(exit))),
     )
+    .only_of(|function| function.layer == Layer::SUBMIT)
     .in_exports(|c, to| to.push_str(&c.exit.and_then(submission::lines).unwrap_or_default().join("\n"))),
     CallColumn::new("kernel", T::Text, Nullable, "name of the launched kernel", |c| {
         c.kernel().map_or(V::None, |kernel| text(kernel))
@@ -317,6 +255,7 @@ const COLUMNS: &[CallColumn] = &[
     CallColumn::new("caller_library", T::Text, Optional, "of hidden functions: the library that made the call", |c| {
         c.call.caller_library.as_deref().map_or(V::None, text)
     })
+    .only_of(|function| function.layer == Layer::HIDDEN)
     .in_exports(|c, to| to.push_str(c.call.caller_library.as_deref().unwrap_or_default())),
     CallColumn::new("state", T::Text, Always, "`done`, `unfinished`, `unwound` or `entry_only`", |c| {
         text(c.exit.map_or("entry_only", |exit| exit.state.word()))
@@ -393,7 +332,14 @@ impl CallColumn {
         meaning: &'static str,
         value: for<'a> fn(CallView<'a>) -> ColumnValue<'a>,
     ) -> CallColumn {
-        CallColumn { name, column_type, presence, unit: None, meaning, value, text: None, annotation: None }
+        let (scope, unit) = (Scope::All, None);
+        CallColumn { name, column_type, presence, unit, meaning, value, scope, text: None, annotation: None }
+    }
+    const fn of_function(self) -> CallColumn {
+        CallColumn { scope: Scope::Function, ..self }
+    }
+    const fn only_of(self, has: fn(&Function) -> bool) -> CallColumn {
+        CallColumn { scope: Scope::Of(has), ..self }
     }
     const fn in_unit(self, unit: ColumnUnit) -> CallColumn {
         CallColumn { unit: Some(unit), ..self }
@@ -409,6 +355,16 @@ impl CallColumn {
     #[must_use]
     pub fn value<'a>(&self, of: CallView<'a>) -> ColumnValue<'a> {
         (self.value)(of)
+    }
+
+    /// Whether calls of this function may have it.
+    pub(crate) fn may_be_of(&self, function: &Function) -> bool {
+        if let Scope::Of(has) = self.scope { has(function) } else { true }
+    }
+
+    /// Whether all calls of a function have the same value of it.
+    pub(crate) fn follows_from_function(&self) -> bool {
+        matches!(self.scope, Scope::Function)
     }
 
     /// Whether exports have it.
@@ -457,6 +413,10 @@ impl<'a> CallView<'a> {
             write(self, styles, to);
         }
     }
+}
+
+fn is_range(function: &Function) -> bool {
+    function.range.is_some()
 }
 
 fn text(text: &str) -> ColumnValue<'_> {

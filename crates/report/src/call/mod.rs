@@ -4,6 +4,7 @@ pub mod allocation_size;
 pub mod arguments;
 pub mod call_bytes;
 pub mod call_json;
+pub mod column_value;
 pub mod columns;
 pub mod detail;
 pub mod gpu_work;

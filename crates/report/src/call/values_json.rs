@@ -1,235 +1,242 @@
-//! Values as JSON. Each kind of value has one shape, which `docs/reference/json.md` lists.
+//! Values as JSON. Each kind of value has one shape, which `docs/reference/json.md` lists. They are appended to a line
+//! by hand, since names and brackets are most of it and the same for each call.
 
 use crate::call::values::write_value;
-use crate::format::units::Hex;
-use cutap_calls::known::{Dir, Memory, Param};
-use cutap_trace::decode::{MemoryPlace, Standing, TypeName, Value, flags_of, name_of};
-use cutap_trace::{Call, DriverArgs, Exit};
-use serde::Serialize;
-use serde::ser::{SerializeMap, SerializeSeq, Serializer};
-use std::borrow::Cow;
+use crate::format::json_text::{address, text, truth, whole};
+use cutap_calls::known::{Dir, Memory};
+use cutap_trace::decode::{Fields, MemoryPlace, Standing, TypeName, Value, flags_of, name_of};
+use cutap_trace::{Call, DriverArgs, Exit, Function};
+
+/// What stands before the value of each argument of a function: `{"name":"n","type":"int","value":`.
+pub type ArgumentHeads = Box<[Box<[u8]>]>;
+
+/// Those of this function.
+pub fn argument_heads(function: &Function) -> ArgumentHeads {
+    let Some(described) = function.described else { return ArgumentHeads::default() };
+    let head = |param: &cutap_calls::known::Param| {
+        let mut head = br#"{"name":"#.to_vec();
+        text(param.name, &mut head);
+        head.extend_from_slice(br#","type":"#);
+        text(&TypeName(described.tables, param.ty).text(), &mut head);
+        head.extend_from_slice(br#","value":"#);
+        head.into()
+    };
+    described.function.params.iter().map(head).collect()
+}
 
 /// The arguments of a call. After the call, they have the values that it wrote.
-pub struct Arguments<'a>(pub &'a Call, pub Option<&'a Exit>);
-
-/// An argument.
-#[derive(Serialize)]
-struct Argument<'a> {
-    name: &'static str,
-    r#type: Cow<'static, str>,
-    value: Json<'a>,
-    /// The value before the call, if the call reads and writes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<Json<'a>>,
-}
-
-/// A value that can be serialised.
-pub struct Json<'a> {
-    value: &'a Value,
-    launched: Option<&'a DriverArgs>,
-}
-
-impl<'a> Json<'a> {
-    /// A value that is not an argument of a launch.
-    pub fn new(value: &'a Value) -> Json<'a> {
-        Json { value, launched: None }
-    }
-    fn part(&self, value: &'a Value) -> Json<'a> {
-        Json { value, launched: self.launched }
-    }
-}
-
-impl Serialize for Arguments<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Arguments(call, exit) = self;
-        let Some(described) = call.function.described else { return to.collect_seq([(); 0]) };
-        let params = described.function.params.iter().zip(call.inputs());
-        let mut list = to.serialize_seq(Some(call.inputs().len()))?;
-        for (n, (param, input)) in params.enumerate() {
-            let (value, before) = value(call, *exit, n, param, input);
-            let r#type = TypeName(described.tables, param.ty).text();
-            list.serialize_element(&Argument { name: param.name, r#type, value, before })?;
+pub fn write_arguments(call: &Call, exit: Option<&Exit>, heads: &ArgumentHeads, to: &mut Vec<u8>) {
+    to.push(b'[');
+    let launched = call.driver_args();
+    for (n, ((param, input), head)) in call.function.params().iter().zip(call.inputs()).zip(heads).enumerate() {
+        if n > 0 {
+            to.push(b',');
         }
-        list.end()
+        to.extend_from_slice(head);
+        match exit.and_then(|exit| exit.output(n)) {
+            // The value before the call too, if the call reads and writes it.
+            Some(output) if param.dir == Dir::InOut => {
+                write(output, launched, to);
+                to.extend_from_slice(br#","before":"#);
+                write(input, launched, to);
+            }
+            Some(output) => write(output, launched, to),
+            None => write(input, launched, to),
+        }
+        to.push(b'}');
     }
+    to.push(b']');
 }
 
-fn value<'a>(
-    call: &'a Call,
-    exit: Option<&'a Exit>,
-    n: usize,
-    param: &Param,
-    input: &'a Value,
-) -> (Json<'a>, Option<Json<'a>>) {
-    let json = |value| Json { value, launched: call.driver_args() };
-    match exit.and_then(|e| e.output(n)) {
-        Some(output) if param.dir == Dir::InOut => (json(output), Some(json(input))),
-        Some(output) => (json(output), None),
-        None => (json(input), None),
-    }
+/// A value that is not an argument of a launch.
+pub fn write_json(value: &Value, to: &mut Vec<u8>) {
+    write(value, None, to);
 }
 
-impl Serialize for Json<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.value {
-            Value::Missing | Value::Null => to.serialize_none(),
-            Value::Bool(b) => to.serialize_bool(*b),
-            Value::Int(n) | Value::Version(n) | Value::Release(n, _) => to.serialize_i64(*n),
-            Value::Uint(n) | Value::Hex(n) => to.serialize_u64(*n),
-            Value::Single(f) if f.is_finite() => to.serialize_f32(*f),
-            Value::Double(f) if f.is_finite() => to.serialize_f64(*f),
-            Value::Single(_) | Value::Double(_) | Value::Uuid(_) => {
-                let mut text = String::new();
-                write_value(self.value, &mut text);
-                to.serialize_str(&text)
+fn write(value: &Value, launched: Option<&DriverArgs>, to: &mut Vec<u8>) {
+    match value {
+        Value::Missing | Value::Null => to.extend_from_slice(b"null"),
+        Value::Bool(b) => truth(*b, to),
+        Value::Int(n) | Value::Version(n) | Value::Release(n, _) => whole(*n, to),
+        Value::Uint(n) | Value::Hex(n) => whole(*n, to),
+        // Writing to memory does not fail.
+        Value::Single(f) if f.is_finite() => _ = serde_json::to_writer(to, f),
+        Value::Double(f) if f.is_finite() => _ = serde_json::to_writer(to, f),
+        Value::Single(_) | Value::Double(_) | Value::Uuid(_) => {
+            let mut shown = String::new();
+            write_value(value, &mut shown);
+            text(&shown, to);
+        }
+        Value::Enum(n, of) => {
+            to.extend_from_slice(br#"{"enum":"#);
+            match name_of(of, *n) {
+                Some(name) => text(name, to),
+                None => to.extend_from_slice(b"null"),
             }
-            Value::Enum(n, of) => {
-                let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("enum", &name_of(of, *n))?;
-                map.serialize_entry("number", n)?;
-                map.end()
+            number_end(*n, to);
+        }
+        Value::Flags(n, of) => {
+            to.extend_from_slice(br#"{"flags":"#);
+            list(&flags_of(of, *n).0, to, |name, to| text(name, to));
+            number_end(*n, to);
+        }
+        Value::Text(of) => text(&of.text, to),
+        Value::Handle { value, kind, .. } if kind.number => whole(*value as i64, to),
+        Value::Handle { value, kind, number, standing } => {
+            to.extend_from_slice(br#"{"handle":"#);
+            let mut name = String::new();
+            let plain = Value::Handle { value: *value, kind, number: *number, standing: Standing::Live };
+            write_value(&plain, &mut name);
+            text(&name, to);
+            to.extend_from_slice(br#","kind":"#);
+            text(kind.short, to);
+            to.extend_from_slice(br#","address":"#);
+            address(*value, to);
+            to.extend_from_slice(match standing {
+                Standing::Live => b"}",
+                Standing::Destroyed => br#","state":"destroyed"}"#,
+                Standing::Unseen => br#","state":"unseen"}"#,
+            });
+        }
+        Value::Wild(at) => {
+            to.extend_from_slice(br#"{"address":"#);
+            address(*at, to);
+            to.extend_from_slice(br#","memory":"none"}"#);
+        }
+        Value::Address(at, place) => {
+            if let Some(told) = launched.and_then(|launched| launched.value_at(value)) {
+                return write(told, None, to);
             }
-            Value::Flags(n, of) => {
-                let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("flags", &flags_of(of, *n).0)?;
-                map.serialize_entry("number", n)?;
-                map.end()
+            to.extend_from_slice(br#"{"address":"#);
+            address(*at, to);
+            place.iter().for_each(|place| write_place(place, to));
+            to.push(b'}');
+        }
+        Value::Opaque(at) | Value::Code(at) => {
+            to.extend_from_slice(br#"{"address":"#);
+            address(*at, to);
+            to.push(b'}');
+        }
+        Value::Pointee(at, target) => {
+            to.extend_from_slice(br#"{"address":"#);
+            address(*at, to);
+            to.extend_from_slice(br#","to":"#);
+            write(target, launched, to);
+            to.push(b'}');
+        }
+        Value::Struct(fields) => write_struct(fields, launched, to),
+        Value::Array(items) => {
+            to.extend_from_slice(br#"{"items":"#);
+            list(&items.values, to, |value, to| write(value, launched, to));
+            to.extend_from_slice(br#","total":"#);
+            whole(items.total, to);
+            to.push(b'}');
+        }
+        Value::List(of) => {
+            to.extend_from_slice(br#"{"items":"#);
+            list(&of.values, to, |value, to| write(value, launched, to));
+            to.extend_from_slice(br#","total":"#);
+            whole(of.total, to);
+            if of.more > 0 {
+                to.extend_from_slice(br#","more_bytes":"#);
+                whole(of.more, to);
             }
-            Value::Text(text) => to.serialize_str(&text.text),
-            Value::Handle { value, kind, .. } if kind.number => to.serialize_i64(*value as i64),
-            Value::Handle { value, kind, number, standing } => {
-                let mut name = String::new();
-                let plain = Value::Handle { value: *value, kind, number: *number, standing: Standing::Live };
-                write_value(&plain, &mut name);
-                let mut map = to.serialize_map(None)?;
-                map.serialize_entry("handle", &name)?;
-                map.serialize_entry("kind", kind.short)?;
-                map.serialize_entry("address", &Hexadecimal(*value))?;
-                match standing {
-                    Standing::Live => {}
-                    Standing::Destroyed => map.serialize_entry("state", "destroyed")?,
-                    Standing::Unseen => map.serialize_entry("state", "unseen")?,
-                }
-                map.end()
+            if (0..of.values.len()).any(|n| of.name(n).is_some()) {
+                to.extend_from_slice(br#","names":"#);
+                let names: Vec<_> = (0..of.values.len()).map(|n| of.name(n)).collect();
+                list(&names, to, |name, to| match name {
+                    Some(name) => text(name, to),
+                    None => to.extend_from_slice(b"null"),
+                });
             }
-            Value::Wild(address) => {
-                let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("address", &Hexadecimal(*address))?;
-                map.serialize_entry("memory", "none")?;
-                map.end()
+            to.push(b'}');
+        }
+        Value::Id(bytes) | Value::Bytes(bytes) => {
+            to.extend_from_slice(br#"{"bytes":""#);
+            for byte in bytes {
+                to.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
             }
-            Value::Address(address, place) => {
-                if let Some(told) = self.launched.and_then(|l| l.value_at(self.value)) {
-                    return Json::new(told).serialize(to);
-                }
-                let mut map = to.serialize_map(None)?;
-                map.serialize_entry("address", &Hexadecimal(*address))?;
-                if let Some(place) = place {
-                    entries(&mut map, place)?;
-                }
-                map.end()
-            }
-            Value::Opaque(address) | Value::Code(address) => {
-                let mut map = to.serialize_map(Some(1))?;
-                map.serialize_entry("address", &Hexadecimal(*address))?;
-                map.end()
-            }
-            Value::Pointee(address, target) => {
-                let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("address", &Hexadecimal(*address))?;
-                map.serialize_entry("to", &self.part(target))?;
-                map.end()
-            }
-            Value::Struct(fields) => {
-                let mut map = to.serialize_map(None)?;
-                map.serialize_entry("struct", fields.of.name)?;
-                map.serialize_entry("fields", &Fields(fields, self.launched))?;
-                if fields.cut {
-                    map.serialize_entry("cut", &true)?;
-                }
-                if fields.more > 0 {
-                    map.serialize_entry("more_bytes", &fields.more)?;
-                }
-                map.end()
-            }
-            Value::Array(items) => {
-                let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("items", &items.values.iter().map(|v| self.part(v)).collect::<Vec<_>>())?;
-                map.serialize_entry("total", &items.total)?;
-                map.end()
-            }
-            Value::List(list) => {
-                let mut map = to.serialize_map(None)?;
-                map.serialize_entry("items", &list.values.iter().map(|v| self.part(v)).collect::<Vec<_>>())?;
-                map.serialize_entry("total", &list.total)?;
-                if list.more > 0 {
-                    map.serialize_entry("more_bytes", &list.more)?;
-                }
-                let names: Vec<_> = (0..list.values.len()).map(|n| list.name(n)).collect();
-                if names.iter().any(Option::is_some) {
-                    map.serialize_entry("names", &names)?;
-                }
-                map.end()
-            }
-            Value::Id(bytes) | Value::Bytes(bytes) => {
-                let mut map = to.serialize_map(Some(1))?;
-                map.serialize_entry("bytes", &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>())?;
-                map.end()
-            }
+            to.extend_from_slice(br#""}"#);
         }
     }
 }
 
-struct Fields<'a>(&'a cutap_trace::decode::Fields, Option<&'a DriverArgs>);
-
-impl Serialize for Fields<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(None)?;
-        for (name, value) in self.0.named() {
-            map.serialize_entry(name, &Json { value, launched: self.1 })?;
-        }
-        map.end()
-    }
+/// The number behind a name, and the end of both.
+fn number_end(number: impl itoa::Integer, to: &mut Vec<u8>) {
+    to.extend_from_slice(br#","number":"#);
+    whole(number, to);
+    to.push(b'}');
 }
 
-fn entries<M: SerializeMap>(map: &mut M, place: &MemoryPlace) -> Result<(), M::Error> {
-    let memory = match place.memory {
-        Memory::Device => "device",
-        Memory::Host => "host",
-        Memory::Managed => "managed",
-        Memory::Reserved => "reserved",
-        Memory::Mapped => "mapped",
-        Memory::Graph => "graph",
-        Memory::External => "external",
-        Memory::Unknown => "unknown",
+fn list<T>(items: &[T], to: &mut Vec<u8>, each: impl Fn(&T, &mut Vec<u8>)) {
+    to.push(b'[');
+    for (n, item) in items.iter().enumerate() {
+        if n > 0 {
+            to.push(b',');
+        }
+        each(item, to);
+    }
+    to.push(b']');
+}
+
+fn write_struct(fields: &Fields, launched: Option<&DriverArgs>, to: &mut Vec<u8>) {
+    to.extend_from_slice(br#"{"struct":"#);
+    text(fields.of.name, to);
+    to.extend_from_slice(br#","fields":{"#);
+    for (n, (name, value)) in fields.named().into_iter().enumerate() {
+        if n > 0 {
+            to.push(b',');
+        }
+        text(name, to);
+        to.push(b':');
+        write(value, launched, to);
+    }
+    to.push(b'}');
+    if fields.cut {
+        to.extend_from_slice(br#","cut":true"#);
+    }
+    if fields.more > 0 {
+        to.extend_from_slice(br#","more_bytes":"#);
+        whole(fields.more, to);
+    }
+    to.push(b'}');
+}
+
+fn write_place(place: &MemoryPlace, to: &mut Vec<u8>) {
+    let memory: &[u8] = match place.memory {
+        Memory::Device => b"\"device\"",
+        Memory::Host => b"\"host\"",
+        Memory::Managed => b"\"managed\"",
+        Memory::Reserved => b"\"reserved\"",
+        Memory::Mapped => b"\"mapped\"",
+        Memory::Graph => b"\"graph\"",
+        Memory::External => b"\"external\"",
+        Memory::Unknown => b"\"unknown\"",
     };
-    map.serialize_entry("memory", memory)?;
+    to.extend_from_slice(br#","memory":"#);
+    to.extend_from_slice(memory);
+    let mut number = |key: &[u8], of: u64| {
+        to.extend_from_slice(key);
+        whole(of, to);
+    };
     if let Some(device) = place.device {
-        map.serialize_entry("device", &device)?;
+        number(br#","device":"#, device.into());
     }
     if place.size > 0 {
-        map.serialize_entry("offset", &place.offset)?;
+        number(br#","offset":"#, place.offset);
         if let Some(bytes) = place.bytes {
-            map.serialize_entry("bytes", &bytes)?;
+            number(br#","bytes":"#, bytes);
         }
-        map.serialize_entry("size", &place.size)?;
+        number(br#","size":"#, place.size);
     }
     if place.bytes_beyond() > 0 {
-        map.serialize_entry("bytes_past_end", &place.bytes_beyond())?;
+        number(br#","bytes_past_end":"#, place.bytes_beyond());
     }
     if let Some(of) = place.of {
-        map.serialize_entry("owner", &format!("{}#{}", of.short, of.number))?;
+        to.extend_from_slice(br#","owner":"#);
+        text(&format!("{}#{}", of.short, of.number), to);
     }
     if place.freed {
-        map.serialize_entry("freed", &true)?;
-    }
-    Ok(())
-}
-
-struct Hexadecimal(u64);
-
-impl Serialize for Hexadecimal {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(Hex::of(self.0).text())
+        to.extend_from_slice(br#","freed":true"#);
     }
 }

@@ -16,22 +16,52 @@ use std::fmt::Write as _;
 pub(crate) struct Launch<'a> {
     /// The handle or the address that says which kernel it is.
     handle: Option<&'a Value>,
-    grid: Vec<&'a Value>,
-    block: Vec<&'a Value>,
+    grid: Sizes<'a>,
+    block: Sizes<'a>,
     shared: Option<&'a Value>,
     stream: Option<&'a Value>,
     /// All parameters, in their order.
     parameters: Vec<(&'static str, &'a Value)>,
 }
 
+/// The arguments that say a size: one that is a struct, or one for each direction.
+#[derive(Debug, Default)]
+struct Sizes<'a>([Option<&'a Value>; 3]);
+
+impl<'a> Sizes<'a> {
+    fn push(&mut self, value: &'a Value) {
+        self.0.iter_mut().find(|place| place.is_none()).into_iter().for_each(|place| *place = Some(value));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0[0].is_none()
+    }
+
+    /// The numbers, and how many there are.
+    fn numbers(&self) -> ([u64; 3], usize) {
+        let (mut numbers, mut count) = ([1; 3], 0);
+        let mut push = |number: f64| {
+            if let Some(place) = numbers.get_mut(count) {
+                (*place, count) = (number as u64, count + 1);
+            }
+        };
+        for value in self.0.iter().flatten() {
+            match value.target() {
+                Value::Struct(fields) => fields.values.iter().filter_map(|(_, v)| v.number()).for_each(&mut push),
+                value => value.number().into_iter().for_each(&mut push),
+            }
+        }
+        (numbers, count)
+    }
+}
+
 /// The blocks of a launch as `x,y,z` in `to`; none of another call.
 pub(crate) fn grid<'t>(call: &Call, to: &'t mut String) -> Option<&'t str> {
     let launch = Launch::of(call)?;
-    let mut sizes = sizes_of(&launch.grid).into_iter().chain([1, 1, 1]);
     to.clear();
-    for sign in ["", ",", ","] {
+    for (sign, size) in ["", ",", ","].into_iter().zip(launch.grid.numbers().0) {
         to.push_str(sign);
-        decimal(sizes.next()?, to);
+        decimal(size, to);
     }
     Some(to)
 }
@@ -48,7 +78,7 @@ impl<'a> Launch<'a> {
         if !may_launch(params) || call.inputs().len() < params.len() {
             return None;
         }
-        let mut launch = Launch::default();
+        let mut launch = Launch { parameters: Vec::with_capacity(4), ..Launch::default() };
         for (param, value) in params.iter().zip(call.inputs()) {
             match (param.name, value.target()) {
                 ("func" | "kernel" | "f", _) => launch.handle = Some(value),
@@ -140,27 +170,13 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// The numbers of a size, from a struct or from several arguments.
-fn sizes_of(of: &[&Value]) -> Vec<u64> {
-    let mut sizes: Vec<u64> = Vec::with_capacity(3);
-    for value in of {
-        match value.target() {
-            Value::Struct(fields) => {
-                sizes.extend(fields.values.iter().filter_map(|(_, v)| v.number()).map(|n| n as u64))
-            }
-            value => sizes.extend(value.number().map(|n| n as u64)),
-        }
-    }
-    sizes
-}
-
 /// `16`, `(16,2)` or `(16,2,1)`: trailing ones are left out.
-fn write_size(of: &[&Value], to: &mut String) {
-    let mut sizes = sizes_of(of);
-    while sizes.len() > 1 && sizes.last() == Some(&1) {
-        sizes.pop();
+fn write_size(of: &Sizes<'_>, to: &mut String) {
+    let (sizes, mut count) = of.numbers();
+    while count > 1 && sizes[count - 1] == 1 {
+        count -= 1;
     }
-    match &*sizes {
+    match &sizes[..count] {
         [] => to.push('?'),
         [one] => decimal(*one, to),
         many => {

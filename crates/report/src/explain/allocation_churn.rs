@@ -7,7 +7,6 @@ use super::{Finding, Rank, Rule};
 use crate::call::allocation_size::allocation_size;
 use crate::call::resource_names::{address, handles, written};
 use crate::format::units::bytes;
-use cutap_calls::hands_out;
 use cutap_calls::known::{Effect, Memory};
 use std::collections::HashMap;
 
@@ -76,7 +75,7 @@ impl Rule for AllocationChurn {
         for effect in described.function.effects {
             match *effect {
                 Effect::Allocates { at, memory: Memory::Device | Memory::Host | Memory::Managed, by_value, .. }
-                    if !by_value && !is_ordered() && !hands_out(&call.function.name) =>
+                    if !by_value && !is_ordered() && !call.function.hands_out =>
                 {
                     let address = exit.output(at.into()).and_then(written);
                     address.into_iter().for_each(|address| self.allocated(seen, address));

@@ -5,7 +5,6 @@ use super::seen::ObservedCall;
 use super::site::{Key, Site, key};
 use super::{Finding, Rank, Rule};
 use crate::call::resource_names::{handles, plural};
-use cutap_calls::hands_out;
 use cutap_calls::known::{Dir, Effect};
 use std::collections::HashMap;
 
@@ -71,7 +70,7 @@ impl Rule for RecreatedObjects {
         let Some(described) = call.function.described.filter(|_| exit.duration_ns.is_some() && !exit.is_error()) else {
             return;
         };
-        if !hands_out(&call.function.name) {
+        if !call.function.hands_out {
             for (n, value) in exit.outputs.iter() {
                 if call.function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
                     let of_kind = handles(value).into_iter().filter(|(kind, _)| KINDS.contains(kind));

@@ -1,6 +1,7 @@
-//! A serializer that writes JSON into a buffer. Most of a line of calls is keys and short texts: they are copied whole
-//! where nothing in them is escaped. Rare values are left to `serde_json`, so the text is the same.
+//! A serializer that writes JSON into a buffer, by the parts of `json_text`. Rare values are left to `serde_json`, so
+//! the text is the same.
 
+use super::json_text;
 use serde::Serialize;
 use serde::ser::{self, Serializer};
 use serde_json::Error;
@@ -12,41 +13,14 @@ pub(crate) fn write(to: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Erro
 
 struct JsonLine<'a>(&'a mut Vec<u8>);
 
-/// Whether JSON has this text between quotes as it stands: eight bytes at a time.
-fn is_plain(text: &[u8]) -> bool {
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGH: u64 = ONES * 0x80;
-    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    let mut words = text.chunks_exact(8);
-    let mut bad = 0;
-    for word in &mut words {
-        let word = word.try_into().map_or(0, u64::from_le_bytes);
-        // A byte below 0x20 has the high bit in the difference and not in itself.
-        let is_control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        bad |= is_control | is_zero(word ^ (ONES * u64::from(b'"'))) | is_zero(word ^ (ONES * u64::from(b'\\')));
-    }
-    bad == 0 && words.remainder().iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\')
-}
-
 impl<'a> JsonLine<'a> {
     fn text(&mut self, text: &str) -> Result<(), Error> {
-        if !is_plain(text.as_bytes()) {
-            return serde_json::to_writer(&mut *self.0, text);
-        }
-        self.plain(text);
+        json_text::text(text, self.0);
         Ok(())
     }
 
-    /// Text without anything that is escaped.
-    fn plain(&mut self, text: &str) {
-        self.0.reserve(text.len() + 3);
-        self.0.push(b'"');
-        self.0.extend_from_slice(text.as_bytes());
-        self.0.push(b'"');
-    }
-
     fn whole(self, number: impl itoa::Integer) -> Result<(), Error> {
-        self.0.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        json_text::whole(number, self.0);
         Ok(())
     }
 
@@ -88,7 +62,7 @@ impl Entries<'_> {
     /// Names of fields are words.
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
         self.separate();
-        JsonLine(self.to).plain(name);
+        json_text::plain(name, self.to);
         self.to.push(b':');
         value.serialize(JsonLine(self.to))
     }
@@ -125,7 +99,7 @@ impl<'a> Serializer for JsonLine<'a> {
     );
 
     fn serialize_bool(self, truth: bool) -> Result<(), Error> {
-        self.0.extend_from_slice(if truth { b"true" } else { b"false" });
+        json_text::truth(truth, self.0);
         Ok(())
     }
 

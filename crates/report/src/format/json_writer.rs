@@ -18,6 +18,15 @@ pub(crate) fn write_json_by(
 ) -> io::Result<()> {
     line.clear();
     json_line::write(line, value)?;
+    write_line(line, out)
+}
+
+/// Writes lines of JSON.
+pub(crate) fn write_line(line: &[u8], out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+    // Nearly all lines are ASCII without a character that a terminal would obey.
+    if line.iter().fold(true, |plain, byte| plain & ((*byte >= b' ' && *byte < 0x7f) | (*byte == b'\n'))) {
+        return out.write_all(line);
+    }
     let text = str::from_utf8(line).map_err(io::Error::other)?;
     out.write_all(cutap_printable::json(text).as_bytes())
 }

@@ -3,6 +3,7 @@
 pub mod csv;
 pub mod function_pattern;
 mod json_line;
+pub mod json_text;
 pub mod json_writer;
 pub mod kernel_name;
 pub mod label;

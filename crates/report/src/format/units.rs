@@ -80,7 +80,13 @@ impl Hex {
 
     /// The text.
     pub fn text(&self) -> &str {
-        str::from_utf8(&self.text[self.from..]).unwrap_or_default()
+        str::from_utf8(self.bytes()).unwrap_or_default()
+    }
+
+    /// The same as bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.text[self.from..]
     }
 }
 

@@ -1,6 +1,7 @@
 //! One JSON object a line. A call is written when it has ended. Calls that never ended are written at the end.
 
 use crate::Output;
+use crate::call::call_json::CallLines;
 use crate::call::columns::CallView;
 use crate::format::json_writer;
 use crate::format::runs::{program_end_json, run_fields, with_run};
@@ -27,6 +28,7 @@ pub struct Json<W> {
     out: W,
     /// The line that is written.
     line: Vec<u8>,
+    calls: CallLines,
     nest: Nest,
     clocks: LiveClocks,
 }
@@ -34,7 +36,20 @@ pub struct Json<W> {
 impl<W: io::Write> Json<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Json<W> {
-        Json { out, line: Vec::new(), nest: Nest::default(), clocks: LiveClocks::default() }
+        Json {
+            out,
+            line: Vec::new(),
+            calls: CallLines::default(),
+            nest: Nest::default(),
+            clocks: LiveClocks::default(),
+        }
+    }
+
+    fn call(&mut self, view: CallView<'_>) -> io::Result<()> {
+        self.line.clear();
+        self.calls.write(view, &mut self.line);
+        self.line.push(b'\n');
+        json_writer::write_line(&self.line, &mut self.out)
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
@@ -222,12 +237,12 @@ impl<W: io::Write> EventVisitor<io::Result<()>> for Json<W> {
 
     fn enter_without_exit(&mut self, call: &Call) -> io::Result<()> {
         let parent = self.nest.innermost(call.thread.key);
-        self.line(&CallView::enter(call).inside(parent))
+        self.call(CallView::enter(call).inside(parent))
     }
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let parent = self.nest.exit(&exit.call);
-        self.line(&CallView::exit(exit).inside(parent))
+        self.call(CallView::exit(exit).inside(parent))
     }
 
     fn lookup(&mut self, of: &Lookup) -> io::Result<()> {

@@ -5,8 +5,9 @@
 
 use super::{EventSink, Input, Report, ReportKind, Takes};
 use crate::call::arguments::{inputs, words};
+use crate::call::call_json::CallLines;
 use crate::call::columns::{CallView, Part};
-use crate::format::json_writer::write_json;
+use crate::format::json_writer::write_line;
 use crate::nesting::call_place::{CallPlace, place_of};
 use crate::format::label::{library_of, tag};
 use crate::nesting::nest::id;
@@ -349,9 +350,12 @@ impl Report for Slowest {
 
     /// The lines that `show --json` has.
     fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let (mut calls, mut line) = (CallLines::default(), Vec::new());
         for Slow { exit, outer_calls: around, .. } in self.listed() {
-            write_json(out, &CallView::exit(exit).inside(around.last().map(id)))?;
-            out.write_all(b"\n")?;
+            line.clear();
+            calls.write(CallView::exit(exit).inside(around.last().map(id)), &mut line);
+            line.push(b'\n');
+            write_line(&line, out)?;
         }
         Ok(())
     }

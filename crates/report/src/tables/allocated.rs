@@ -6,7 +6,6 @@ use crate::nesting::nest::id;
 use crate::resources::ended_calls::{allocated, freed};
 use crate::resources::leaks::Thing;
 use crate::resources::pools::PoolCall;
-use cutap_calls::hands_out;
 use cutap_trace::Exit;
 use foldhash::HashMap;
 
@@ -48,7 +47,7 @@ impl LiveAllocations {
             self.0.insert(key, row);
             return ended_rows;
         }
-        if hands_out(&exit.call.function.name) {
+        if exit.call.function.hands_out {
             return ended_rows;
         }
         for thing in allocated(exit, described.function) {

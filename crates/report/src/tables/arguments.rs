@@ -2,6 +2,7 @@
 
 use super::column::ArgumentCell;
 use crate::call::values::write_launched;
+use cutap_calls::known::TypeId;
 use cutap_trace::decode::{TypeName, Value};
 use cutap_trace::{Call, Exit};
 use std::borrow::Cow;
@@ -12,10 +13,12 @@ use std::ops::Range;
 pub(super) struct ArgumentCells {
     arguments: Vec<Argument>,
     text: String,
+    /// Names of types, by their numbers: made once.
+    type_names: Vec<Option<Cow<'static, str>>>,
 }
 
 /// Name, type, value as a number, and where its text lies.
-type Argument = (&'static str, Cow<'static, str>, Numbers, Option<Range<usize>>);
+type Argument = (&'static str, TypeId, Numbers, Option<Range<usize>>);
 type Numbers = (Option<i64>, Option<f64>);
 
 impl ArgumentCells {
@@ -32,8 +35,12 @@ impl ArgumentCells {
                 write_launched(value, call.driver_args(), &mut self.text);
                 from..self.text.len()
             });
-            let type_name = TypeName(described.tables, param.ty).text();
-            self.arguments.push((param.name, type_name, numbers, text));
+            let number = usize::from(param.ty);
+            if number >= self.type_names.len() {
+                self.type_names.resize(number + 1, None);
+            }
+            self.type_names[number].get_or_insert_with(|| TypeName(described.tables, param.ty).text());
+            self.arguments.push((param.name, param.ty, numbers, text));
         }
     }
 
@@ -41,7 +48,7 @@ impl ArgumentCells {
     pub fn cells(&self) -> impl Iterator<Item = ArgumentCell<'_>> {
         self.arguments.iter().map(|(name, type_name, (int, float), text)| ArgumentCell {
             name,
-            type_name,
+            type_name: self.type_names.get(usize::from(*type_name)).and_then(Option::as_deref).unwrap_or("?"),
             int: *int,
             float: *float,
             text: text.clone().and_then(|range| self.text.get(range)),

@@ -209,6 +209,8 @@ fn walk(tables: &'static Tables, params: &'static [Param], words: &[u8], memory:
     kernels.entry(b".entry _Z1kiPfPFviE(.param .u32 n, .param .u64 .ptr a, .param .b8 f[8])");
     kernels.entry(memory);
     let shape = Shape { ints: 6, vectors: 2, stack: 4 };
+    let kernel: Arc<str> = "k(int, float*, void (*)(int))".into();
+    let mut parameters_by_kernel = ParametersByKernel::default();
     let mut most = 0;
     for (side, recorded) in [(Side::Before, WordSource::Frame(shape)), (Side::After, WordSource::Block)] {
         let row = Row::call(params, shape, recorded, words);
@@ -216,7 +218,8 @@ fn walk(tables: &'static Tables, params: &'static [Param], words: &[u8], memory:
         walk.before = Memory::new(before);
         walk.state = Some(&mut state);
         walk.kernels = Some(&kernels);
-        walk.kernel = Some("k(int, float*, void (*)(int))");
+        walk.parameters_by_kernel = Some(&mut parameters_by_kernel);
+        walk.kernel = Some(&kernel);
         most = most.max((0..params.len()).map(|n| values(&walk.param(&row, n))).sum());
     }
     most

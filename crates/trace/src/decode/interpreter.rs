@@ -11,6 +11,7 @@ use super::state::free_coverage::FreeCoverage;
 use super::state::handle_coverage::HandleCoverage;
 use super::state::process_state::ProcessState;
 use super::undecoded::UndecodedFunctions;
+use super::values::kernel_params::ParametersByKernel;
 use super::values::memory::Memory;
 use super::values::walk::{Side, Walk};
 use crate::event::value::Value;
@@ -33,6 +34,7 @@ pub(crate) struct Interpreter {
     state: ProcessState,
     /// Words of the call that is looked at, as bytes.
     words: Vec<u8>,
+    parameters_by_kernel: ParametersByKernel,
     pub undecoded: UndecodedFunctions,
     /// Calls that have begun, with their values, and whether they are shown.
     open: FastHashMap<Key, (Call, bool)>,
@@ -108,7 +110,11 @@ impl Interpreter {
             unwound.remove(place)
         };
         let open_call = self.open.remove(&key).map(|(call, _)| call).or_else(|| remove_unwound(&mut self.unwound));
-        let Some(open_call) = open_call else { return };
+        let Some(mut open_call) = open_call else { return };
+        if exit.state != State::Unwound && open_call.driver_args().is_none() {
+            exit.call.inputs = open_call.inputs.take();
+            return;
+        }
         take_values(&mut exit.call, &open_call);
         if exit.state == State::Unwound {
             self.unwound.push_back(open_call);
@@ -141,7 +147,8 @@ impl Interpreter {
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         walk.ticks = call.ticks;
-        walk.kernel = call.kernel().map(|k| &**k);
+        walk.parameters_by_kernel = Some(&mut self.parameters_by_kernel);
+        walk.kernel = call.kernel();
         let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
         call.inputs = Some(inputs);
         apply::begin(&mut self.state, &row, described, call);
@@ -187,8 +194,9 @@ impl Interpreter {
     /// Like `propagate_to_parents`, for a node whose parameters were asked for: the runtime hands on the driver's own
     /// list.
     fn propagate_outputs(&mut self, exit: &Exit) {
+        let Some(parent) = exit.call.parent.as_deref().filter(|_| !exit.outputs.is_empty()) else { return };
         let driver_args = DriverArgs(pointees(exit.outputs.iter().map(|(_, value)| value)).into());
-        let mut above = exit.call.parent.as_deref().filter(|_| !driver_args.0.is_empty());
+        let mut above = Some(parent).filter(|_| !driver_args.0.is_empty());
         while let Some(parent) = above {
             self.set_driver_args(parent, &driver_args, false);
             above = parent.parent.as_deref();
@@ -236,9 +244,11 @@ impl Interpreter {
             exit.outputs = outputs(&mut walk, &row, described.function.effects, failed);
         }
         exit.value = returned(&mut walk, described, exit);
-        let (memory, version) = (Memory::new(&exit.memory), described.version);
-        let plain = Walk::new(described.tables, version, memory, Side::After);
-        exit.logs = logs::added(&plain, &self.state, &row, described.function.effects);
+        if !self.state.linker_logs.0.is_empty() {
+            let (memory, version) = (Memory::new(&exit.memory), described.version);
+            let plain = Walk::new(described.tables, version, memory, Side::After);
+            exit.logs = logs::added(&plain, &self.state, &row, described.function.effects);
+        }
         if !failed {
             apply::apply(&mut self.state, &row, described, call, exit);
         }

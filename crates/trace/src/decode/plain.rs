@@ -18,7 +18,7 @@ pub(crate) fn plain_inputs(call: &Call, kernels: Option<&Kernels>) -> Box<[Value
     let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
     walk.kernels = kernels;
     walk.ticks = call.ticks;
-    walk.kernel = call.kernel().map(|k| &**k);
+    walk.kernel = call.kernel();
     (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect()
 }
 
@@ -35,8 +35,9 @@ pub(crate) fn plain_outputs(call: &Call, exit: &Exit) -> Box<[(u8, Value)]> {
 
 /// A call's parameters, in `bytes`.
 pub(super) fn row<'a>(args: &Args, described: Described, bytes: &'a mut Vec<u8>) -> Row<'a> {
-    bytes.clear();
-    args.words().iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
+    let words = args.words();
+    bytes.resize(words.len() * 8, 0);
+    bytes.as_chunks_mut::<8>().0.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
     Row::call(described.function.params, described.function.shape, described.words, bytes)
 }
 

@@ -38,6 +38,8 @@ pub struct Function {
     pub roles: RoleSet,
     /// Why its calls may wait for a device.
     pub blocks: Option<&'static str>,
+    /// It hands out what is there already, and makes nothing.
+    pub hands_out: bool,
 }
 
 /// The name of the end of a range whose start was not recorded.

@@ -6,7 +6,7 @@
 use crate::decode::Devices;
 use crate::event::call::{Call, Exit};
 use crate::event::value::Value;
-use cutap_calls::{Layer, blocks, hands_out};
+use cutap_calls::{Layer, blocks};
 use std::collections::{BTreeMap, HashMap};
 
 /// Handles of the default stream and of the default stream of a thread.
@@ -129,7 +129,7 @@ fn argument(call: &Call, short: &str) -> Option<u64> {
 /// The stream that a call made.
 fn made_stream(exit: &Exit) -> Option<u64> {
     let written = exit.outputs.iter().find_map(|(_, value)| handle(value, "stream"));
-    written.filter(|_| !hands_out(&exit.call.function.name))
+    written.filter(|_| !exit.call.function.hands_out)
 }
 
 /// The call makes a stream of an object, which may have another context than the current one.

@@ -27,6 +27,8 @@ pub struct Kernels {
     parameters: HashMap<u64, Vec<(u64, Parameters)>, RandomState>,
     /// What PTX says of the kernels of a name, the newest last.
     entries: HashMap<Arc<str>, Vec<Arc<Entry>>>,
+    /// How many heads of kernels were read: what was concluded before the last one may be wrong.
+    pub entries_read: u64,
     /// Files that were loaded, by their names as the program gave them.
     pub files: LoadedFiles,
 }
@@ -59,6 +61,7 @@ impl Kernels {
     /// The head of a kernel in PTX that was loaded.
     pub fn entry(&mut self, text: &[u8]) {
         let Some(entry) = Entry::parse(text) else { return };
+        self.entries_read += 1;
         let name = self.intern(entry.name.as_bytes());
         let entries = self.entries.entry(name).or_default();
         if entries.len() < MOST_LISTS {

@@ -8,7 +8,7 @@ use crate::filter::{Filter, Tests};
 use crate::io::bytes::clean;
 use cutap_calls::hidden::slot_named;
 use cutap_calls::known::{Dir, Param, Shape, Tables, Type, TypeId};
-use cutap_calls::{Role, RoleSet, blocks, roles};
+use cutap_calls::{Role, RoleSet, blocks, hands_out, roles};
 use cutap_stacks::demangle::signature;
 use std::sync::Arc;
 
@@ -122,6 +122,7 @@ pub(super) fn function(
         described,
         roles: RoleSet::of(&name),
         blocks: blocks(&name),
+        hands_out: hands_out(&name),
         name: name.into(),
     })
 }
@@ -144,6 +145,7 @@ pub(super) fn range(resolver: &mut Resolver, domain: Arc<str>, name: &[u8], mome
         described: None,
         roles: RoleSet::default(),
         blocks: None,
+        hands_out: false,
     })
 }
 

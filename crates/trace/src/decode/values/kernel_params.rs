@@ -5,10 +5,14 @@ use super::row::Row;
 use super::scalar::{half, signed};
 use super::walk::{ELEMENTS, Walk, word};
 use crate::decode::state::allocations::Fallback;
+use crate::decode::state::fast_hash_map::FastHashMap;
 use crate::event::value::{List, Value};
+use crate::kernels::names::{Kernels, Parameters};
+use crate::kernels::ptx::Entry;
 use cutap_calls::capture;
 use cutap_calls::known::Rule;
 use cutap_cubin::ptx;
+use std::sync::Arc;
 
 /// CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE.
 const BUFFER: u64 = 1;
@@ -16,6 +20,8 @@ const BUFFER_SIZE: u64 = 2;
 
 /// Words of a struct that are kept.
 const WORDS: usize = 16;
+/// Kernels whose parameters are kept in mind.
+const MOST_KERNELS: usize = 1 << 12;
 
 /// What a kernel's name says of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +49,58 @@ impl ParameterType {
             (ptx::Kind::BFloat16, _) => ParameterType::BFloat16,
             (ptx::Kind::Other, _) => ParameterType::Unknown,
         }
+    }
+}
+
+/// What is known of the parameters of a kernel beside their sizes.
+#[derive(Debug)]
+pub struct KnownParameters {
+    /// By the name; none unless the name has all of them.
+    kinds: Vec<ParameterType>,
+    entry: Option<Arc<Entry>>,
+}
+
+impl KnownParameters {
+    fn find(name: &str, table: &Parameters, kernels: &Kernels) -> KnownParameters {
+        let mut kinds = kinds(name);
+        if kinds.len() != table.len() {
+            kinds.clear();
+        }
+        KnownParameters { kinds, entry: kernels.entry_of(name, table).cloned() }
+    }
+
+    /// C++ tells signed numbers from others, PTX that a compiler wrote does not.
+    fn kind(&self, n: usize) -> ParameterType {
+        let by_name = self.kinds.get(n).copied().filter(|kind| *kind != ParameterType::Unknown);
+        let by_ptx = || self.entry.as_ref()?.parameters.get(n).map(|p| ParameterType::of(*p));
+        by_name.or_else(by_ptx).unwrap_or(ParameterType::Unknown)
+    }
+}
+
+/// Kernels whose parameters were looked up.
+#[derive(Debug, Default)]
+pub struct ParametersByKernel {
+    /// By the addresses of name and sizes, which the rows keep in memory.
+    rows: FastHashMap<(usize, usize), (Arc<str>, Parameters, Arc<KnownParameters>)>,
+    /// How many heads in PTX were read then.
+    entries_read: u64,
+}
+
+impl ParametersByKernel {
+    fn get(
+        &mut self,
+        name: &Arc<str>,
+        table: &Parameters,
+        entries_read: u64,
+        find: impl FnOnce() -> KnownParameters,
+    ) -> Arc<KnownParameters> {
+        if self.entries_read != entries_read || self.rows.len() >= MOST_KERNELS {
+            self.rows.clear();
+            self.entries_read = entries_read;
+        }
+        let key = (name.as_ptr() as usize, table.as_ptr() as usize);
+        let row = self.rows.entry(key).or_insert_with(|| (name.clone(), table.clone(), Arc::new(find())));
+        row.2.clone()
     }
 }
 
@@ -112,27 +170,29 @@ impl Walk<'_> {
         Some(Value::Pointee(address, Box::new(list)))
     }
 
-    fn parameters(&mut self, handle: u64, cells: &[&[u8]], table: &[(u32, u32)]) -> Value {
-        let name = self.kernel.map(str::to_owned);
-        let name = name.or_else(|| self.kernels?.newest(handle).map(|n| n.to_string()));
-        let kinds = name.as_deref().map_or(Vec::new(), kinds);
-        let kinds_are_complete = kinds.len() == table.len();
-        let entry = name.as_deref().and_then(|name| self.kernels?.entry_of(name, table)).cloned();
+    /// What name and PTX say of the parameters of a kernel, looked up once as long as nothing new is known.
+    fn known_parameters(&mut self, handle: u64, table: &Parameters) -> Option<Arc<KnownParameters>> {
+        let kernels = self.kernels?;
+        let name = self.kernel.or_else(|| kernels.newest(handle))?;
+        let find = || KnownParameters::find(name, table, kernels);
+        let Some(rows) = &mut self.parameters_by_kernel else { return Some(Arc::new(find())) };
+        Some(rows.get(name, table, kernels.entries_read, find))
+    }
+
+    fn parameters(&mut self, handle: u64, cells: &[&[u8]], table: &Parameters) -> Value {
+        let known = self.known_parameters(handle, table);
         let mut values = Vec::with_capacity(cells.len());
         for (n, cell) in cells.iter().take(ELEMENTS).enumerate() {
             if !self.take() {
                 break;
             }
-            // C++ tells signed numbers from others, PTX that a compiler wrote does not.
-            let by_name = kinds.get(n).copied().filter(|k| kinds_are_complete && *k != ParameterType::Unknown);
-            let by_ptx = || entry.as_ref()?.parameters.get(n).map(|p| ParameterType::of(*p));
-            let kind = by_name.or_else(by_ptx).unwrap_or(ParameterType::Unknown);
+            let kind = known.as_ref().map_or(ParameterType::Unknown, |known| known.kind(n));
             values.push(match table.get(n) {
                 Some((_, size)) if *size as usize > cell.len() => self.beginning(cell, *size as usize),
                 _ => self.parameter(kind, cell),
             });
         }
-        let names = entry.map(|e| e.names.clone());
+        let names = known.and_then(|known| Some(known.entry.as_ref()?.names.clone()));
         Value::List(Box::new(List { values, total: table.len() as u64, names, more: 0 }))
     }
 

@@ -76,6 +76,10 @@ impl<'a> Row<'a> {
 
 /// Where a word of the description stands among the recorded ones.
 pub fn place(word: u8, described: Shape, recorded: Shape) -> Option<usize> {
+    if described == recorded {
+        let all = u32::from(described.ints) + u32::from(described.vectors) + u32::from(described.stack);
+        return (u32::from(word) < all).then_some(word.into());
+    }
     let mut n = word;
     let mut before = 0;
     for (has, kept) in

@@ -1,6 +1,7 @@
 //! Walks from the words of a call over types and pointers to values. It reads memory only through [`Memory`], follows
 //! pointers no deeper than [`DEPTH`], and makes at most [`VALUES`] values for a call.
 
+use super::kernel_params::ParametersByKernel;
 use super::memory::Memory;
 use super::row::Row;
 use crate::decode::state::allocations::Fallback;
@@ -10,6 +11,7 @@ use crate::event::value::{Items, Owner, Standing, Value};
 use crate::kernels::names::Kernels;
 use cutap_calls::capture::can_be;
 use cutap_calls::known::{self, Count, Dir, Param, Rule, Tables, Type, TypeId, Unit};
+use std::sync::Arc;
 
 /// Pointers, structs, fields and arrays inside each other.
 pub const DEPTH: u32 = 16;
@@ -41,10 +43,12 @@ pub struct Walk<'a> {
     pub state: Option<&'a mut ProcessState>,
     /// What the driver says of kernels' parameters.
     pub kernels: Option<&'a Kernels>,
+    /// What was looked up for other calls; none: it is looked up for this one alone.
+    pub parameters_by_kernel: Option<&'a mut ParametersByKernel>,
     /// When that was, in ticks: a handle may be another kernel's later.
     pub ticks: u64,
     /// Name of the kernel that is launched.
-    pub kernel: Option<&'a str>,
+    pub kernel: Option<&'a Arc<str>>,
     /// The call, at its end.
     pub origin: Option<EffectOrigin<'a>>,
     /// Addresses are those of memory that the call has made: there is nothing else to say of them.
@@ -67,6 +71,7 @@ impl<'a> Walk<'a> {
             side,
             state: None,
             kernels: None,
+            parameters_by_kernel: None,
             ticks: u64::MAX,
             kernel: None,
             origin: None,

@@ -3,7 +3,9 @@ cd /root
 has() { grep -qF -- "$1" "$2" || { echo "no '$1' in:"; cat "$2"; exit 1; }; }
 
 # Only what the packages bring is here.
-! command -v gcc cutap >/dev/null
+for program in gcc cutap; do
+    command -v $program && exit 1
+done
 (cd /dist && sha256sum --quiet -c SHA256SUMS)
 echo "ok: SHA256SUMS"
 
@@ -34,9 +36,9 @@ has "#compdef cutap" /usr/share/zsh/vendor-completions/_cutap
 has "complete" /usr/share/fish/vendor_completions.d/cutap.fish
 zcat /usr/share/man/man1/cutap-record.1.gz >page
 has "SYNOPSIS" page
-[ -s /usr/share/doc/cutap/copyright ] || dpkg-query -L cutap | grep -q doc/cutap/copyright
+has "License: Expat" /usr/share/doc/cutap/copyright
 dpkg -r cutap >/dev/null
-! command -v cutap
+[ ! -e /usr/bin/cutap ]
 echo "ok: completions and man pages; cutap removed"
 
 mkdir there
@@ -47,7 +49,6 @@ python3 -m venv venv
 venv/bin/pip install -q --no-index --disable-pip-version-check /dist/cutap-*.whl
 calls "wheel, $(venv/bin/python --version)" venv/bin/python -m cutap
 venv/bin/python -m cutap record --sim -q --force --python /trial/train.py
-venv/bin/python -c 'import cutap; print(sorted(cutap.open().calls(filter="cuMemAlloc_v2")["bytes"])[:1], len(cutap.open().notes()))'
 venv/bin/python -c 'import cutap; assert len(cutap.open().calls(filter="cuMemAlloc_v2")) == 10'
 echo "ok: module cutap"
 echo "ok: all"

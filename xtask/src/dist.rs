@@ -11,8 +11,8 @@ use std::process::Command;
 /// The linker, and the program that has cargo use it.
 const ZIG: [&str; 2] = ["cargo-zigbuild==0.24.1", "ziglang==0.17.1"];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
-/// Programs need no later glibc.
-const GLIBC: &str = "2.17";
+/// Programs need no later glibc. It is the first one with `statx`.
+const GLIBC: &str = "2.28";
 
 /// Builds the programs for release, and writes their packages into `target/dist`. With `program`, only those of that
 /// one are written.
@@ -44,7 +44,12 @@ fn built(workspace: &Path, target: &Path, package: &str, zig: Option<&Path>) -> 
     let paths = [zig.to_owned()].into_iter().chain(std::env::split_paths(&path));
     let mut build = Command::new(zig.join("cargo-zigbuild"));
     build.arg("zigbuild").args(flags).arg(target).arg("--target").arg(format!("{TARGET}.{GLIBC}"));
-    run(build.current_dir(workspace).env("PATH", std::env::join_paths(paths)?))?;
+    build.current_dir(workspace).env("PATH", std::env::join_paths(paths)?);
+    // They are in the home folder otherwise.
+    for cache in ["CARGO_ZIGBUILD_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"] {
+        build.env(cache, zig.join("../cache").join(cache));
+    }
+    run(&mut build)?;
     Ok(target.join(TARGET).join("release").join(package))
 }
 

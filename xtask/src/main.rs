@@ -22,7 +22,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench overhead     what a call costs, plain and under cutap, CUPTI, nsys: benches/overhead.py
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
   dist [PROGRAM]     wheel, Debian package and tarball of cutap, and the wheel of cutap-query, in target/dist, of
-                     release builds for glibc 2.17; or of this program alone
+                     release builds for glibc 2.28; or of this program alone
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
   page               join crates/view/page into the template of cutap view; codegen does it too

@@ -131,8 +131,12 @@ fn build(root: &Path, package: &str, cargo: &[&str], rustc: &[&str]) -> PathBuf 
     }
     command.args(cargo).arg("--").args(rustc);
     command.current_dir(root);
+    // It may be one for an older glibc. The preload links no glibc, and has flags that only the usual linker knows.
+    let is_linker_kept = package != "cutap-preload";
+    let is_linker = |name: &str| name.starts_with("CARGO_TARGET_") && name.ends_with("_LINKER");
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(belongs_to_outer_build) {
+        let of_outer = |name: &str| belongs_to_outer_build(name) && !(is_linker_kept && is_linker(name));
+        if name.to_str().is_some_and(of_outer) {
             command.env_remove(name);
         }
     }

@@ -13,6 +13,7 @@
                              fetches too, once; for --large)
     wheels.py perfetto 0.59  a folder with python3, which has Perfetto's message definitions (1 MB)
     wheels.py nvtx-python 0.2  a folder with python3, which has the package nvtx (0.1 MB)
+    wheels.py pytest 9.2     a folder with packages/, which has pytest (2 MB)
     wheels.py ucx 1.22       a folder with lib/libucm.so.0 (43 MB; for --large)
     wheels.py nvcc 13.0      a folder with bin/nvcc and all that it needs (100 MB; for --large)
     wheels.py debian 11.8    a folder with lib/libcudart_static.a of Debian's non-free
@@ -55,7 +56,8 @@ WHEELS = {
     ("nvcc", "13.0"): ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
                        "nvidia-cuda-runtime==13.0.96"],
 }
-PYTHON = {("perfetto", "0.59"): "perfetto==0.59.1", ("nvtx-python", "0.2"): "nvtx==0.2.17"}
+PYTHON = {("perfetto", "0.59"): "perfetto==0.59.1", ("nvtx-python", "0.2"): "nvtx==0.2.17",
+          ("pytest", "9.2"): "pytest==9.2.0"}
 FRAMEWORKS = {("torch", "2.15"): "13"}
 DEBIAN = {("debian", "11.8"): ("bookworm", "nvidia-cuda-dev", ["libcudart_static.a", "libculibos.a"])}
 

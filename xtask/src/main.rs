@@ -21,7 +21,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench reading RECORDING   report, show and export on 100 million calls made of it: benches/reading.py
   bench overhead     what a call costs, plain and under cutap, CUPTI, nsys: benches/overhead.py
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
-  dist [PROGRAM]     wheels of cutap and cutap-query in target/dist, of release builds; or of this program alone
+  dist [PROGRAM]     wheel, Debian package and tarball of cutap, and the wheel of cutap-query, in target/dist, of
+                     release builds for glibc 2.28; or of this program alone
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
   page               join crates/view/page into the template of cutap view; codegen does it too

@@ -3,7 +3,7 @@
 //! a test that passes. The last line sums up all tests.
 
 use crate::build::{cargo, output, release, run};
-use crate::{codegen, engines, tidy};
+use crate::{codegen, dist, engines, tidy};
 use anyhow::{Result, bail, ensure};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -101,6 +101,7 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
         });
         stage("tables by other engines", &mut || engines::compare(root));
         stage("the program as it is released", &mut || released(root));
+        stage("packages in fresh roots of Debian", &mut || dist::try_packages(root));
     }
     for line in &sum.skipped {
         println!("{line}");

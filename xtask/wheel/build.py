@@ -1,34 +1,20 @@
 """Writes a wheel: build.py PROGRAM VERSION FOLDER [NAME]. It prints the wheel's path. No module beyond Python's own.
 
 The wheel has the program as a script of NAME. That of cutap, which is the default, has a small package for `python -m
-cutap` too. Its platform tag names the newest version of glibc that the program asks for, so that pip refuses it on an
-older system.
+cutap` too. Its platform tag names the newest version of glibc that the program, or a library inside it, asks for, so
+that pip refuses it on an older system.
 """
 import base64
+import glob
 import hashlib
 import os
-import re
-import struct
 import sys
 import zipfile
 
-SHT_GNU_VERNEED = 0x6FFFFFFE
+import elf
+import sums
+
 SUMMARIES = {"cutap": "strace, ltrace and policy for CUDA", "cutap-query": "the SQL engine of cutap query"}
-
-
-def glibc(program):
-    """The newest version of glibc that an ELF file of 64 bits needs."""
-    (at,) = struct.unpack_from("<Q", program, 0x28)
-    size, count = struct.unpack_from("<HH", program, 0x3A)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", program, at + n * size) for n in range(count)]
-    versions = [(2, 17)]
-    for section in sections:
-        if section[1] == SHT_GNU_VERNEED:
-            offset, length = sections[section[6]][4:6]
-            names = program[offset:offset + length].split(b"\0")
-            found = [re.fullmatch(rb"GLIBC_(\d+)\.(\d+)(\.\d+)?", name) for name in names]
-            versions += [(int(match[1]), int(match[2])) for match in found if match]
-    return max(versions)
 
 
 def main(path, version, folder, name="cutap"):
@@ -36,7 +22,7 @@ def main(path, version, folder, name="cutap"):
         program = file.read()
     if program[:5] != b"\x7fELF\x02":
         sys.exit(f"{path} is no program for 64-bit Linux")
-    tag = "py3-none-manylinux_{}_{}_x86_64".format(*glibc(program))
+    tag = "py3-none-manylinux_{}_{}_x86_64".format(*elf.newest_glibc(program))
     stem, package = f"{name.replace('-', '_')}-{version}", os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
     info = f"{stem}.dist-info"
     files = [(f"{stem}.data/scripts/{name}", program, 0o755)]
@@ -49,6 +35,9 @@ def main(path, version, folder, name="cutap"):
                "License: MIT OR Apache-2.0\nRequires-Python: >=3.8\n"
     wheel = f"Wheel-Version: 1.0\nGenerator: cutap xtask\nRoot-Is-Purelib: false\nTag: {tag}\n"
     files += [(f"{info}/METADATA", metadata.encode(), 0o644), (f"{info}/WHEEL", wheel.encode(), 0o644)]
+    if modules:
+        # pytest loads the plugin by it.
+        files.append((f"{info}/entry_points.txt", b"[pytest11]\ncutap = cutap.pytest_plugin\n", 0o644))
     record = []
     for path_inside, content, _ in files:
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
@@ -63,7 +52,11 @@ def main(path, version, folder, name="cutap"):
             entry = zipfile.ZipInfo(path_inside, (1980, 1, 1, 0, 0, 0))
             entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
+    # One wheel of a version: pip takes no two for different glibcs.
+    for earlier in glob.glob(os.path.join(glob.escape(folder), f"{stem}-py3-none-*.whl")):
+        os.remove(earlier)
     os.replace(target + ".new", target)
+    sums.write(folder)
     print(target)
 
 

@@ -229,6 +229,10 @@ fn wheel() {
     pip.args(["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target"]).arg(folder.join("site")).arg(name);
     let installed = finish(&mut pip);
     assert!(installed.status.success(), "{}", installed.everything());
+    let plugins = fs::read_to_string(folder.join("site/cutap-1.2.3.dist-info/entry_points.txt")).unwrap();
+    assert!(plugins.contains("[pytest11]\ncutap = cutap.pytest_plugin\n"), "{plugins}");
+    let file = name.rsplit('/').next().unwrap();
+    assert!(fs::read_to_string(folder.join("dist/SHA256SUMS")).unwrap().ends_with(&format!("  {file}\n")));
     fs::write(folder.join("train.py"), "").unwrap();
     let says = |words: &[&str]| {
         let mut python = Command::new("python3");

@@ -103,6 +103,44 @@ fn a_kernel_of_jupyter() {
     assert!(ran.status.code() == Some(2) && ran.stderr.contains("does not know --nothing"), "{}", ran.everything());
 }
 
+/// The plugin of pytest, loaded by name: nothing is installed here.
+#[test]
+fn rules_of_a_marked_test() {
+    let folder = scratch("module");
+    let pytest = Command::new("python3").arg(sources().join("wheels.py")).args(["pytest", "9.2"]).output().unwrap();
+    if !pytest.status.success() {
+        return println!("skipped: the plugin of pytest (PyPI cannot be reached)");
+    }
+    let packages = PathBuf::from(String::from_utf8_lossy(&pytest.stdout).trim()).join("packages");
+    let path = std::env::join_paths([module(), packages]).unwrap();
+    std::fs::copy(sources().join("python/marked.py"), folder.join("test_marked.py")).unwrap();
+    let mut command = Command::new(cutap());
+    command.args(["run", "-q", "--sim", "--", "python3", "-m", "pytest", "-q", "-rA", "-p", "cutap.pytest_plugin"]);
+    command.args(["--cutap-output", "kept", "--junitxml=all.xml"]).current_dir(&*folder);
+    let ran = finish(command.env("PYTHONPATH", path).env("CUTAP_PROGRAM", cutap()));
+    assert_eq!(ran.status.code(), Some(1), "{}", ran.everything());
+    for line in [
+        "FAIL    no errors: 1 call failed",
+        "FAIL    no leaks: 2 things were left",
+        "            allocate test_marked.py:11        2      0",
+        "FAIL    cuMemAlloc_v2 <= 1: 2 calls",
+        "FAIL    no wait of cuCtxSynchronize: 1 call may block the host",
+        "the process of this test ended early; its calls are in",
+        "the mark cutap cannot take no_eror=True; it takes no_errors=True",
+        "PASSED test_marked.py::test_holds",
+        "PASSED test_marked.py::test_without_mark",
+        "SKIPPED [1] test_marked.py:49: not today",
+        "FAILED test_marked.py::test_breaks_four_rules",
+        "3 failed, 2 passed, 1 skipped",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}\n{}", ran.everything());
+    }
+    let junit = std::fs::read_to_string(folder.join("all.xml")).unwrap();
+    assert!(junit.contains("tests=\"6\"") && junit.contains("cuMemAlloc_v2 &lt;= 1: 2 calls"), "{junit}");
+    let calls = python(&folder, "import cutap; print(len(cutap.open('kept/test_marked.py_test_holds.cutap').calls()))");
+    assert_eq!(calls, "5\n");
+}
+
 #[test]
 fn libraries_read_the_tables() {
     if std::env::var_os("CUTAP_LARGE").is_none() {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// How the ranks of a job are recorded, at the end of the help.
-const RANKS: &str = "Ranks of a job, each into run.RANK.cutap (docs/how-to/containers-and-slurm.md):\n  \
+const RANKS: &str = "Ranks of a job, each into run.RANK.cutap (docs/how-to/launchers.md):\n  \
     torchrun --no-python cutap record -- python3 train.py\n";
 
 #[derive(Debug, clap::Args)]

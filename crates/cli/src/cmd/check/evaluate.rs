@@ -45,9 +45,12 @@ fn evaluated(rule: &Rule, input: &InputArgs) -> Result<Found> {
         RuleKind::NoErrors(text) => no_errors(&runs, filter(text)?.during(window).excluding_inside()),
         RuleKind::NoLeaks(text) => no_leaks(&runs, filter(text)?, !text.is_empty(), window),
         RuleKind::Count { filter: text, at_most, limit } => {
-            count(&runs, text, filter(text)?.during(window), *at_most, *limit)
+            count(&runs, text, filter(text)?, window, (*at_most, *limit))
         }
-        RuleKind::NoSyncIn(range) => no_sync_in(&runs, range, filter(&format!("under:{}", quoted(range)))?, window),
+        RuleKind::NoSync(text) => no_sync(&runs, filter(text)?.during(window)),
+        RuleKind::NoSyncIn(range) => {
+            no_sync_in(&runs, range, filter(&format!("under:{}", quoted(range)))?.during(window))
+        }
         RuleKind::Explain(rule) => explain(&runs, rule, window),
         RuleKind::Like(golden) => like(&runs, golden, window),
         RuleKind::Steady { filter: text, range, percent } => {
@@ -122,9 +125,16 @@ fn no_leaks(runs: &Runs, filter: Filter, is_filtered: bool, window: Option<TimeW
     Ok(Found { state: held_or_violated(problems), sentence, body: lines_of(&*report, &run_ends) })
 }
 
-fn count(runs: &Runs, text: &str, filter: Filter, at_most: bool, limit: u64) -> Result<Found> {
+/// The last word is whether that many calls are the most or the least, and how many.
+fn count(
+    runs: &Runs,
+    text: &str,
+    filter: Filter,
+    window: Option<TimeWindow>,
+    (at_most, limit): (bool, u64),
+) -> Result<Found> {
     let mut report = new_report("by", "function")?;
-    let run_ends = report_input::read(&mut *report, runs, filter, None)?;
+    let run_ends = report_input::read(&mut *report, runs, filter.during(window), None)?;
     all_whole(&run_ends)?;
     let shown_calls = run_ends.iter().filter_map(|of| of.end.filtered.as_ref()).map(|filtered| filtered.shown_calls);
     let counted = run_ends.iter().flat_map(|of| &of.end.functions.counted).map(|counted| counted.calls);
@@ -140,22 +150,29 @@ fn count(runs: &Runs, text: &str, filter: Filter, at_most: bool, limit: u64) -> 
         return Ok(Found { state: State::Holds, sentence, body: String::new() });
     }
     let is_plain = text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '*');
-    let body = if at_most && is_plain { callers(runs, text)? } else { lines_of(&*report, &run_ends) };
+    let body = if at_most && is_plain { callers(runs, text, window)? } else { lines_of(&*report, &run_ends) };
     Ok(Found { state: State::Violated(calls.abs_diff(limit)), sentence, body })
 }
 
 /// Who calls a function.
-fn callers(runs: &Runs, function: &str) -> Result<String> {
+fn callers(runs: &Runs, function: &str, window: Option<TimeWindow>) -> Result<String> {
     let mut report = new_report("callers", function)?;
     report.rows(Rows { top: Some(LISTED), ..Rows::default() });
-    let run_ends = report_input::read(&mut *report, runs, parse_filter(None)?, None)?;
+    let run_ends = report_input::read(&mut *report, runs, parse_filter(None)?.during(window), None)?;
     Ok(lines_of(&*report, &run_ends))
 }
 
-/// Without any call in the range, the rule says nothing of the program.
-fn no_sync_in(runs: &Runs, range: &str, filter: Filter, window: Option<TimeWindow>) -> Result<Found> {
+fn no_sync(runs: &Runs, filter: Filter) -> Result<Found> {
     let mut report = new_report("blocking", "")?;
-    let run_ends = report_input::read(&mut *report, runs, filter.during(window), None)?;
+    let run_ends = report_input::read(&mut *report, runs, filter, None)?;
+    all_whole(&run_ends)?;
+    waits(&*report, &run_ends)
+}
+
+/// Without any call in the range, the rule says nothing of the program.
+fn no_sync_in(runs: &Runs, range: &str, filter: Filter) -> Result<Found> {
+    let mut report = new_report("blocking", "")?;
+    let run_ends = report_input::read(&mut *report, runs, filter, None)?;
     all_whole(&run_ends)?;
     if run_ends.iter().filter_map(|of| of.end.filtered.as_ref()).all(|filtered| filtered.shown_calls == 0) {
         return Err(Error::own(format!(
@@ -163,18 +180,23 @@ fn no_sync_in(runs: &Runs, range: &str, filter: Filter, window: Option<TimeWindo
              the ranges"
         )));
     }
+    waits(&*report, &run_ends)
+}
+
+/// Whether a report of calls that may block the host has any.
+fn waits(report: &dyn Report, run_ends: &[FinishedRun]) -> Result<Found> {
     let mut lines = Vec::new();
     let _ = report.write_json(&mut lines);
     let calls = String::from_utf8_lossy(&lines)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("calls")?.as_u64())
         .sum();
-    verdict::of_problems(calls, true, &run_ends)?;
+    verdict::of_problems(calls, true, run_ends)?;
     let sentence = match calls {
         0 => "no call may block the host".to_owned(),
         n => format!("{} may block the host", plural(n, "call", "calls")),
     };
-    Ok(Found { state: held_or_violated(calls), sentence, body: lines_of(&*report, &run_ends) })
+    Ok(Found { state: held_or_violated(calls), sentence, body: lines_of(report, run_ends) })
 }
 
 fn explain(runs: &Runs, rule: &str, window: Option<TimeWindow>) -> Result<Found> {

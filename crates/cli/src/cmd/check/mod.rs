@@ -37,6 +37,9 @@ pub struct Check {
     /// At least N calls of a filter: 'cuLaunchKernel*>=1'
     #[arg(long, value_name = "FILTER>=N")]
     min: Vec<String>,
+    /// No call may block the host, or none of these
+    #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    no_sync: Option<String>,
     /// No call that may block the host in a range of NVTX of this name
     #[arg(long, value_name = "RANGE")]
     no_sync_in: Vec<String>,
@@ -124,6 +127,7 @@ impl Check {
                 kinds.push(RuleKind::count(text, at_most)?);
             }
         }
+        kinds.extend(self.no_sync.clone().map(RuleKind::NoSync));
         kinds.extend(self.no_sync_in.iter().cloned().map(RuleKind::NoSyncIn));
         kinds.extend(self.explain.iter().cloned().map(RuleKind::Explain));
         kinds.extend(self.like.iter().cloned().map(RuleKind::Like));

@@ -13,6 +13,8 @@ pub enum RuleKind {
     NoLeaks(String),
     /// At most, or at least, so many calls of a filter.
     Count { filter: String, at_most: bool, limit: u64 },
+    /// No call of the filter may block the host.
+    NoSync(String),
     /// No call that may block the host in a range.
     NoSyncIn(String),
     /// No finding of a rule of `explain`.
@@ -60,6 +62,7 @@ impl RuleKind {
             RuleKind::NoLeaks(filter) => format!("no leaks{}", of(filter)),
             RuleKind::Count { filter, at_most: true, limit } => format!("{filter} <= {limit}"),
             RuleKind::Count { filter, at_most: false, limit } => format!("{filter} >= {limit}"),
+            RuleKind::NoSync(filter) => format!("no wait{}", of(filter)),
             RuleKind::NoSyncIn(range) => format!("no wait in {range}"),
             RuleKind::Explain(rule) => format!("no finding of {rule}"),
             RuleKind::Like(golden) => format!("like {}", golden.display()),

@@ -31,6 +31,7 @@ struct RuleTable {
     no_leaks: Option<Switch>,
     max: Option<String>,
     min: Option<String>,
+    no_sync: Option<Switch>,
     no_sync_in: Option<String>,
     explain: Option<String>,
     like: Option<PathBuf>,
@@ -63,8 +64,7 @@ pub fn read(file: &Path) -> Result<Vec<Rule>> {
 
 /// The rule of a table, or what is wrong with it. A path is relative to `folder`.
 fn rule_of(table: RuleTable, folder: &Path) -> std::result::Result<Rule, String> {
-    let RuleTable { name, no_errors, no_leaks, max, min, no_sync_in, explain, like, steady, range, within, from, to } =
-        table;
+    let RuleTable { name, no_errors, no_leaks, max, min, explain, like, steady, range, within, from, to, .. } = table;
     let filter = |switch: Switch| match switch {
         Switch::Is(true) => Ok(String::new()),
         Switch::Is(false) => Err("a rule that is false asks nothing; leave it out".to_owned()),
@@ -76,7 +76,8 @@ fn rule_of(table: RuleTable, folder: &Path) -> std::result::Result<Rule, String>
     kinds.extend(no_leaks.map(|switch| filter(switch).map(RuleKind::NoLeaks)));
     kinds.extend(max.map(|text| count(text, true)));
     kinds.extend(min.map(|text| count(text, false)));
-    kinds.extend(no_sync_in.map(|range| Ok(RuleKind::NoSyncIn(range))));
+    kinds.extend(table.no_sync.map(|switch| filter(switch).map(RuleKind::NoSync)));
+    kinds.extend(table.no_sync_in.map(|range| Ok(RuleKind::NoSyncIn(range))));
     kinds.extend(explain.map(known_rule));
     kinds.extend(like.map(|golden| Ok(RuleKind::Like(folder.join(golden)))));
     let is_steady = steady.is_some();
@@ -93,9 +94,8 @@ fn rule_of(table: RuleTable, folder: &Path) -> std::result::Result<Rule, String>
             Ok(Rule { name: name.unwrap_or(rule.name), window, ..rule })
         }
         (None, _) => {
-            Err("the rule asks nothing; give one of no-errors, no-leaks, max, min, no-sync-in, explain, like, \
-                          steady"
-                .to_owned())
+            let all = "no-errors, no-leaks, max, min, no-sync, no-sync-in, explain, like, steady";
+            Err(format!("the rule asks nothing; give one of {all}"))
         }
         _ => Err("the rule asks two things; make two rules of it".to_owned()),
     }
@@ -162,6 +162,7 @@ mod tests {
             ("[[rule]]\nname = \"x\"", "asks nothing"),
             ("[[rule]]\nno-errors = true\nno-leaks = true", "asks two things"),
             ("[[rule]]\nno-errors = false", "asks nothing"),
+            ("[[rule]]\nno-sync = false", "asks nothing"),
             ("[[rule]]\nexplain = \"ignored_eror\"", "it has ignored_error"),
             ("[[rule]]\nsteady = \"a\"", "steady needs range"),
             ("[[rule]]\nsteady = \"a\"\nrange = \"b\"\nwithin = \"5\"", "within is no share"),

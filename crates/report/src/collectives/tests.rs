@@ -256,6 +256,28 @@ fn a_transfer_that_is_missing_is_the_reason() {
     assert!(verdict(&all).starts_with(expected), "{}", verdict(&all));
 }
 
+/// Each rank of a chain waits for the one before it, and the first one sends nothing. The others are healthy, whichever
+/// came first.
+#[test]
+fn the_first_rank_of_a_chain_is_named() {
+    for (of_1, of_2) in [(100, 200), (200, 100)] {
+        let receives = |peer, start_ns| Transfer {
+            is_send: false,
+            peer,
+            number: 1,
+            call: CollectiveCall { state: CallState::Enqueued, start_ns, ..Default::default() },
+        };
+        let mut all = [rank(0, 3, &[4]), rank(1, 3, &[4]), rank(2, 3, &[4])];
+        all[1].communicators[0].transfers = vec![receives(0, of_1)];
+        all[2].communicators[0].transfers = vec![receives(1, of_2)];
+        assert!(
+            verdict(&all).starts_with("not arrived: rank 0 has not sent what rank 1 received"),
+            "{}",
+            verdict(&all)
+        );
+    }
+}
+
 /// A small generator of numbers that look random.
 struct Numbers(u64);
 

@@ -101,12 +101,11 @@ impl<'a> JobCollectives<'a> {
                 }
             }
         }
-        // A rank that waits in another transfer is late for that reason.
+        // A rank that waits in another transfer is late for that reason, unless it has passed the place of this one.
         let waits = |of: &Finding| match of.kind {
-            FindingKind::Transfer { peer, .. } => all.iter().any(|other| match other.kind {
-                FindingKind::Transfer { member, .. } => member == peer && other.start_ns < of.start_ns,
-                _ => false,
-            }),
+            FindingKind::Transfer { peer, before: None, peer_signature: None, .. } => all.iter().any(
+                |other| matches!(other.kind, FindingKind::Transfer { member, .. } if member == peer && !other.is_over),
+            ),
             _ => false,
         };
         let first = all.iter().min_by_key(|finding| (waits(finding), finding.start_ns, finding.kind.number()));

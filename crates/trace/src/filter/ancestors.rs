@@ -76,9 +76,9 @@ pub(super) fn all_accept(all: &[Ancestors], bits: u64) -> bool {
 pub(super) fn recorded_rules(all: &[Ancestors], rules: &str, excludes_inside: bool) -> String {
     let is_restricted = rules.lines().any(restricts);
     let terms = all.iter().flat_map(Ancestors::terms).flat_map(|rules| rules.lines());
-    let around = terms.filter(|rule| is_restricted || !restricts(rule)).map(|rule| format!("{rule}\n"));
+    let rules_around = terms.filter(|rule| is_restricted || !restricts(rule)).map(|rule| format!("{rule}\n"));
     let beside = if excludes_inside { rules.to_owned() } else { rules_beside(all, rules) };
-    std::iter::once(beside).chain(around).collect()
+    std::iter::once(beside).chain(rules_around).collect()
 }
 
 /// The rules without those by which a call around would not be recorded. A reader leaves out what they leave out.

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 const RANGES: usize = 1 << 6;
 /// Places of each part at which an id is looked for.
 const PROBES: usize = 16;
-/// In place of an id: nobody has the place.
+/// In place of an id: the place is free.
 const FREE: u64 = 0;
 /// A thread is at the place. NVTX gives no such id.
 const BUSY: u64 = u64::MAX;

@@ -64,12 +64,12 @@ pub fn or_ours<T>(answer: Option<T>, without_implementation: T, ours: impl FnOnc
     answer.unwrap_or_else(|| if is_attached() { without_implementation } else { ours() })
 }
 
-/// The same of a level of ranges.
+/// What a push or a pop answers, by `or_ours`.
 pub fn level_or_ours(answer: Option<usize>, ours: i32) -> i32 {
     or_ours(answer.map(|level| level as i32), NO_PUSH_POP_TRACKING, || ours)
 }
 
-/// The same of an id.
+/// The id that the program gets, by `or_ours`.
 pub fn id_or_ours(answer: Option<usize>, ours: impl FnOnce() -> u64) -> u64 {
     or_ours(answer.map(|id| id as u64), 0, ours)
 }

@@ -71,15 +71,18 @@ pub(super) fn all_accept(all: &[Ancestors], bits: u64) -> bool {
     })
 }
 
-/// The rules that record the calls around, where rules restrict what is recorded.
-pub(super) fn recorded_rules(all: &[Ancestors], rules: &str) -> String {
+/// The rules with those that record the calls around, where rules restrict what is recorded. `excludes_inside`: what is
+/// excluded is not needed.
+pub(super) fn recorded_rules(all: &[Ancestors], rules: &str, excludes_inside: bool) -> String {
     let is_restricted = rules.lines().any(restricts);
     let terms = all.iter().flat_map(Ancestors::terms).flat_map(|rules| rules.lines());
-    terms.filter(|rule| is_restricted || !restricts(rule)).map(|rule| format!("{rule}\n")).collect()
+    let rules_around = terms.filter(|rule| is_restricted || !restricts(rule)).map(|rule| format!("{rule}\n"));
+    let beside = if excludes_inside { rules.to_owned() } else { rules_beside(all, rules) };
+    std::iter::once(beside).chain(rules_around).collect()
 }
 
 /// The rules without those by which a call around would not be recorded. A reader leaves out what they leave out.
-pub(super) fn rules_beside(all: &[Ancestors], rules: &str) -> String {
+fn rules_beside(all: &[Ancestors], rules: &str) -> String {
     let hides = |rule: &str| all.iter().flat_map(Ancestors::terms).flat_map(|of| of.lines()).any(|of| hides(rule, of));
     rules.lines().filter(|rule| !rule.starts_with('-') || !hides(rule)).map(|rule| format!("{rule}\n")).collect()
 }
@@ -102,8 +105,10 @@ fn hides(rule: &str, adding: &str) -> bool {
 /// Whether a name may match both patterns.
 fn overlap(a: &str, b: &str) -> bool {
     let is_pattern = |text: &str| text.contains(['*', '?']);
+    let fixed = |text: &str| text.find(['*', '?']).unwrap_or(text.len());
+    let (start, other_start) = (&a[..fixed(a)], &b[..fixed(b)]);
     match (is_pattern(a), is_pattern(b)) {
-        (true, true) => true,
+        (true, true) => start.starts_with(other_start) || other_start.starts_with(start),
         (false, _) => glob(b.as_bytes(), a.as_bytes()),
         (_, false) => glob(a.as_bytes(), b.as_bytes()),
     }

@@ -178,12 +178,8 @@ impl Filter {
         let launches: String = patterns_of(Role::LaunchOfDriver).filter(|_| has_launches).map(rule).collect();
         let has_functions = !self.rules.is_empty() && self.rules != NO_FUNCTION;
         let tracked = if tracked && has_functions { TRACKED } else { "" };
-        let ancestors = ancestors::recorded_rules(&self.ancestors, &self.rules);
-        let rules = match self.excludes_inside {
-            true => self.rules.clone(),
-            false => ancestors::rules_beside(&self.ancestors, &self.rules),
-        };
-        format!("{rules}{launches}{ancestors}{tracked}")
+        let rules = ancestors::recorded_rules(&self.ancestors, &self.rules, self.excludes_inside);
+        format!("{rules}{launches}{tracked}")
     }
     /// Whether a rule adds calls of this layer by its letter. An asked layer is recorded only then.
     pub fn adds(&self, layer: Layer) -> bool {

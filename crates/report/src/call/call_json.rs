@@ -99,13 +99,14 @@ fn write_column((column, key): (&CallColumn, &[u8]), view: CallView<'_>, heads: 
 
 /// Appends a value. False, and nothing, where there is none.
 fn write_cell(value: ColumnValue<'_>, heads: &ArgumentHeads, to: &mut Vec<u8>) -> bool {
-    let built = match value {
+    match value {
         ColumnValue::None => return false,
-        ColumnValue::Boolean(boolean) => return done(json_text::truth(boolean, to)),
-        ColumnValue::Integer(number) => return done(json_text::whole(number, to)),
-        ColumnValue::Status(status) => return done(json_text::whole(status, to)),
-        ColumnValue::Text(text) => return done(json_text::text(&text, to)),
-        ColumnValue::Address(word) => return done(json_text::address(word, to)),
+        ColumnValue::Structured(structured) => return write_structured(structured, heads, to),
+        ColumnValue::Boolean(boolean) => json_text::truth(boolean, to),
+        ColumnValue::Integer(number) => json_text::whole(number, to),
+        ColumnValue::Status(status) => json_text::whole(status, to),
+        ColumnValue::Text(text) => json_text::text(&text, to),
+        ColumnValue::Address(word) => json_text::address(word, to),
         ColumnValue::Words(words) => {
             to.push(b'[');
             for (n, word) in words.iter().enumerate() {
@@ -114,24 +115,31 @@ fn write_cell(value: ColumnValue<'_>, heads: &ArgumentHeads, to: &mut Vec<u8>) -
                 }
                 json_text::address(*word, to);
             }
-            return done(to.push(b']'));
+            to.push(b']');
         }
-        ColumnValue::Structured(structured) => match structured {
-            Structured::Arguments(call, exit) => return done(write_arguments(call, exit, heads, to)),
-            Structured::Returned(value) => return done(write_json(value, to)),
-            Structured::Request(exit) => request_json(exit),
-            Structured::Submission(exit) => submission_json(exit),
-            Structured::Hooks(exit) => hooked_json(exit).map(Value::from),
-            Structured::Logs(exit) => logs(exit),
-            Structured::Stack(call) => stack_json(call).map(Value::from),
-        },
+    }
+    true
+}
+
+/// The same of a value with parts.
+fn write_structured(value: Structured<'_>, heads: &ArgumentHeads, to: &mut Vec<u8>) -> bool {
+    let built = match value {
+        Structured::Arguments(call, exit) => {
+            write_arguments(call, exit, heads, to);
+            return true;
+        }
+        Structured::Returned(value) => {
+            write_json(value, to);
+            return true;
+        }
+        Structured::Request(exit) => request_json(exit),
+        Structured::Submission(exit) => submission_json(exit),
+        Structured::Hooks(exit) => hooked_json(exit).map(Value::from),
+        Structured::Logs(exit) => logs(exit),
+        Structured::Stack(call) => stack_json(call).map(Value::from),
     };
     // Writing to memory does not fail.
     built.map(|value| serde_json::to_writer(to, &value)).is_some()
-}
-
-fn done((): ()) -> bool {
-    true
 }
 
 /// The value of a column as plain text; empty where it is null or absent.

@@ -1,5 +1,5 @@
-//! Parts of JSON that are appended to a line: texts, numbers, addresses. Most of a line of calls is short texts in which
-//! nothing is escaped, so they are copied whole.
+//! Parts of JSON that are appended to a line: texts, numbers, addresses. Most of a line of calls is short texts in
+//! which nothing is escaped, so they are copied whole.
 
 use crate::format::units::Hex;
 

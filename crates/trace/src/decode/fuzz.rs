@@ -2,6 +2,7 @@
 //! bytes.
 
 use super::state::process_state::ProcessState;
+use super::values::kernel_params::ParametersByKernel;
 use super::values::memory::Memory;
 use super::values::row::Row;
 use super::values::walk::{Side, VALUES, Walk};
@@ -14,6 +15,7 @@ use crate::synthetic::tables::TABLES;
 use cutap_calls::known::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// Addresses that tables, words and memory share, so that pointers lead somewhere.
 const ADDRESSES: [u64; 6] = [0, 1, 0x10, 0x20, 0x30, u64::MAX];

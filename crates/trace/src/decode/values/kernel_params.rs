@@ -77,11 +77,14 @@ impl KnownParameters {
     }
 }
 
+/// A kernel by its name and the sizes of its parameters, and what is known of it.
+type KernelRow = (Arc<str>, Parameters, Arc<KnownParameters>);
+
 /// Kernels whose parameters were looked up.
 #[derive(Debug, Default)]
 pub struct ParametersByKernel {
     /// By the addresses of name and sizes, which the rows keep in memory.
-    rows: FastHashMap<(usize, usize), (Arc<str>, Parameters, Arc<KnownParameters>)>,
+    rows: FastHashMap<(usize, usize), KernelRow>,
     /// How many heads in PTX were read then.
     entries_read: u64,
 }

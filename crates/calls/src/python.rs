@@ -69,7 +69,7 @@ pub struct Autograd {
     /// The SONAME of the library that exports them.
     pub library: &'static [u8],
     /// Gives a new node its number among those of its thread.
-    pub made: &'static [u8],
+    pub numbers_node: &'static [u8],
     /// Answers the number of the thread.
     pub thread: &'static [u8],
     /// Runs a node.

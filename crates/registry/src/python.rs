@@ -88,7 +88,7 @@ struct RawAutograd {
     #[allow(dead_code, reason = "for people")]
     source: String,
     library: String,
-    made: String,
+    numbers_node: String,
     thread: String,
     evaluate: String,
     nodes: Vec<RawNode>,
@@ -169,8 +169,8 @@ pub fn generate(root: &Path) -> Result<File, Error> {
 }
 
 fn write_autograd(of: &RawAutograd, out: &mut String) {
-    let RawAutograd { library, made, thread, evaluate, nodes, .. } = of;
-    let functions = format!("made: b{made:?}, thread: b{thread:?}, evaluate: b{evaluate:?}");
+    let RawAutograd { library, numbers_node, thread, evaluate, nodes, .. } = of;
+    let functions = format!("numbers_node: b{numbers_node:?}, thread: b{thread:?}, evaluate: b{evaluate:?}");
     writeln!(
         out,
         "\n/// PyTorch's autograd.\npub static AUTOGRAD: Autograd = Autograd {{ library: b{library:?}, {functions} }};"

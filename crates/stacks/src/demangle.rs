@@ -36,10 +36,23 @@ pub fn function(name: &str) -> Arc<str> {
 /// The class that a name of type information is of, without the namespaces of PyTorch's autograd.
 pub fn class(name: &str) -> Arc<str> {
     let name = name.trim_start_matches('*');
-    let whole = cpp(&format!("_ZTS{name}"), DemangleOptions::new());
+    let whole = plain_class(name).or_else(|| cpp(&format!("_ZTS{name}"), DemangleOptions::new()));
     let class = whole.as_deref().map_or(name, |text| text.strip_prefix("typeinfo name for ").unwrap_or(text));
     let own = ["torch::autograd::generated::", "torch::autograd::"].iter().find_map(|space| class.strip_prefix(space));
     cutap_printable::printable(own.unwrap_or(class)).into()
+}
+
+/// A class in namespaces that is no template, as most are: `N1a1bE` is `a::b`.
+fn plain_class(name: &str) -> Option<String> {
+    let mut rest = name.strip_prefix('N')?.strip_suffix('E')?;
+    let mut parts = Vec::new();
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let length: usize = rest.get(..digits)?.parse().ok()?;
+        parts.push(rest.get(digits..digits + length)?);
+        rest = &rest[digits + length..];
+    }
+    Some(parts.join("::"))
 }
 
 fn rust(mangled: &str) -> Option<String> {
@@ -114,6 +127,15 @@ impl DemangleWrite for Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn classes() {
+        assert_eq!(&*class("N5torch8autograd9generated11MmBackward0E"), "MmBackward0");
+        assert_eq!(&*class("*N5torch8autograd14AccumulateGradE"), "AccumulateGrad");
+        assert_eq!(&*class("N2my8FunctionE"), "my::Function");
+        assert_eq!(&*class("N5torch8autograd7CppNodeI4MineEE"), "CppNode<Mine>");
+        assert_eq!(&*class("N9overlongE"), "N9overlongE");
+    }
 
     #[test]
     fn names() {

@@ -37,7 +37,7 @@ pub struct PythonCodes {
     frames: HashMap<u64, Frame>,
     stacks: HashMap<Box<[u64]>, Arc<[Frame]>>,
     /// Stacks to which nodes lead, and whether there are more frames.
-    made: HashMap<u32, (Box<[u64]>, bool)>,
+    numbered_stacks: HashMap<u32, (Box<[u64]>, bool)>,
     /// Types of nodes.
     types: HashMap<u32, Arc<str>>,
     /// Each file and each function once.
@@ -58,7 +58,7 @@ impl PythonCodes {
     /// A stack to which nodes lead has these frames, a word each.
     pub fn numbered_stack(&mut self, number: u32, frames: &[u8], has_more: bool) {
         let words = frames.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        self.made.insert(number, (words, has_more));
+        self.numbered_stacks.insert(number, (words, has_more));
     }
 
     /// A type of nodes has this mangled name.
@@ -83,7 +83,7 @@ impl PythonCodes {
             code == 0 || self.codes.contains_key(&code)
         };
         let is_there = |number: u32| {
-            let stack = self.made.get(&number);
+            let stack = self.numbered_stacks.get(&number);
             number == 0 || stack.is_some_and(|(words, _)| words.iter().all(|word| is_named(*word)))
         };
         let is_node = |node: Node| {
@@ -99,7 +99,7 @@ impl PythonCodes {
             self.frames.clear();
             self.stacks.clear();
         }
-        let has_more = match frames.node.and_then(|node| self.made.get(&node.began_at)) {
+        let has_more = match frames.node.and_then(|node| self.numbered_stacks.get(&node.began_at)) {
             Some((_, has_more)) => *has_more,
             None => frames.has_more,
         };
@@ -128,24 +128,25 @@ impl PythonCodes {
             self.add(&own, &mut frames);
             return frames;
         };
-        let stack =
-            |number| self.made.get(&number).map_or_else(Vec::new, |(words, _): &(Box<[u64]>, _)| words.to_vec());
-        let (began, made) = (stack(node.began_at), stack(node.made_at));
+        let stack = |number| {
+            self.numbered_stacks.get(&number).map_or_else(Vec::new, |(words, _): &(Box<[u64]>, _)| words.to_vec())
+        };
+        let (beginners, makers) = (stack(node.began_at), stack(node.made_at));
         // The thread that begins a pass runs a part of it.
-        let inner = own.strip_suffix(&began[..]).unwrap_or(&own);
+        let inner = own.strip_suffix(&beginners[..]).unwrap_or(&own);
         self.add(inner, &mut frames);
         let name = self.types.get(&node.of_type).cloned().unwrap_or_else(|| NAMELESS.into());
-        if made.is_empty() {
+        if makers.is_empty() {
             let frame = python_frame(0, self.text(format!("node {name}")), None);
             frames.push((Frame { node: Some(name.clone()), ..frame }, false));
         }
-        for word in made {
+        for word in makers {
             let frame = self.frame(word);
             let function = frame.function.as_ref().map_or(NAMELESS, |(function, _)| function);
             let function = self.text(format!("backward of {function}"));
             frames.push((Frame { node: Some(name.clone()), function: Some((function, None)), ..frame }, false));
         }
-        self.add(&began, &mut frames);
+        self.add(&beginners, &mut frames);
         frames
     }
 

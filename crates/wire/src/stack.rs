@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(found.node, None);
     }
 
-    /// The same of a thread that runs a node of autograd.
+    /// A thread that runs a node of autograd.
     #[test]
     fn a_node() {
         let words = [

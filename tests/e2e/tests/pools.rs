@@ -143,9 +143,8 @@ fn backward_counts(folder: &Path) -> (Value, Value) {
     (printed["count"].clone(), Value::Object(found))
 }
 
-/// A block of a backward pass has the line that began the pass, and the one that made the node. Nodes are as PyTorch 2.2
-/// has them and as 2.15, in words that are bound at the first call or at the start; in threads, in exceptions, and with
-/// a pass inside a pass.
+/// A block of a backward pass has the line that began the pass, and the one that made the node. Nodes are as in PyTorch
+/// 2.2 and as in 2.15. Words are bound at the first call or at the start. Some nodes throw, and some run a pass.
 #[test]
 fn backward_passes() {
     let folder = libraries();
@@ -172,7 +171,7 @@ fn backward_passes() {
     assert!(of_type(&calls, "call").iter().any(has_node), "{calls}");
 }
 
-/// Of nodes that have their numbers elsewhere the types are known alone, and one sentence says so.
+/// Of nodes that have their numbers elsewhere the types are known alone, and there is one note.
 #[test]
 fn an_unknown_autograd() {
     let folder = libraries();

@@ -114,7 +114,7 @@ pub static LAYOUTS: &[Layout] = &[
 pub const NONE: u16 = u16::MAX;
 
 /// PyTorch's autograd.
-pub static AUTOGRAD: Autograd = Autograd { library: b"libtorch_cpu.so", made: b"_ZN2at15sequence_number17get_and_incrementEv", thread: b"_ZN2at14RecordFunction15currentThreadIdEv", evaluate: b"_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE" };
+pub static AUTOGRAD: Autograd = Autograd { library: b"libtorch_cpu.so", numbers_node: b"_ZN2at15sequence_number17get_and_incrementEv", thread: b"_ZN2at14RecordFunction15currentThreadIdEv", evaluate: b"_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE" };
 
 /// Nodes of it.
 pub static NODES: &[NodeLayout] = &[NodeLayout { execute: b"_ZN5torch8autograd6Engine23execute_with_graph_taskERKSt10shared_ptrINS0_9GraphTaskEES2_INS0_4NodeEEONS0_11InputBufferE", itself: Some(8), sequence: 24, thread: 48 },

@@ -80,9 +80,9 @@ const TABLE: &[Interceptor] = &[
     // Behind the pieces of the stack: a reader puts both together.
     row(keeps_python, Action::Before(python::before)),
     // Slots of these three are made for them alone (`rewrite::autograd`).
-    row(|_| false, Action::After(backward::made)),
-    row(|_| false, Action::Before(backward::begins)),
-    row(|_| false, Action::Around(backward::runs, backward::ran)),
+    row(|_| false, Action::After(backward::node_made)),
+    row(|_| false, Action::Before(backward::pass_begins)),
+    row(|_| false, Action::Around(backward::node_runs, backward::node_ran)),
 ];
 
 /// Those that keep inputs, and those that keep results.

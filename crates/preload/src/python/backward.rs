@@ -1,9 +1,9 @@
-//! Backward passes of PyTorch. Threads of autograd have no Python frames. So where each node was made is noted, and which
-//! node a thread runs. A call in it has both in its record.
+//! Backward passes of PyTorch. Threads of autograd have no Python frames. So it is remembered where each node was made,
+//! and which node a thread runs. A call in it has both in its record.
 //!
 //! A node has a number among those of the thread that made it, and that thread's number. Both are read in the node that
-//! runs. Until such pairs were found in what was noted, the kernel copies the node's words, so a wrong layout is no
-//! fault; what makes no sense switches all of it off.
+//! runs. Until such pairs were found among the remembered ones, the kernel copies the node's words, so that a wrong
+//! layout is no fault. What makes no sense switches all of it off.
 //!
 //! Limits:
 //! - Nodes that were made while recording was off have their types alone, and so have those that add up gradients.
@@ -29,8 +29,8 @@ static LAYOUT: AtomicUsize = AtomicUsize::new(0);
 static PROOFS: AtomicU32 = AtomicU32::new(0);
 /// So many prove the layout.
 const ENOUGH: u32 = 16;
-/// Nodes that were noted when they were made, up to `TOO_MANY`.
-static NOTED: AtomicU32 = AtomicU32::new(0);
+/// Nodes that were remembered when they were made, up to `TOO_MANY`.
+static REMEMBERED: AtomicU32 = AtomicU32::new(0);
 /// Nodes that made no sense, or were not remembered although others are, before the layout was proved.
 static DOUBTS: AtomicU32 = AtomicU32::new(0);
 /// So many switch it off.
@@ -40,12 +40,12 @@ const TOO_MANY: u32 = 64;
 const NUMBERLESS: u64 = u64::MAX;
 
 /// PyTorch is there. `thread`: its function; `layout`: place in the list of layouts.
-pub fn found(thread: usize, layout: usize) {
+pub fn set_functions(thread: usize, layout: usize) {
     LAYOUT.store(layout + 1, Relaxed);
     THREAD.store(thread, Release);
 }
 
-/// Nothing is known of this PyTorch. It is told once.
+/// Nothing is known of this PyTorch. A note says it once.
 #[cold]
 pub fn unknown(why: &[u8]) {
     LAYOUT.store(0, Release);
@@ -71,27 +71,27 @@ fn memory() -> Memory {
 }
 
 /// A node got its number: where it is made.
-pub fn made(frame: &mut Frame) {
+pub fn node_made(frame: &mut Frame) {
     let thread = THREAD.load(Acquire);
     let (true, Some(thread_state)) = (thread != 0, record::ready()) else { return };
     let stack = match stacks::here() {
         // A node that a backward pass makes, for one through it.
-        0 => around(thread_state, frame).made_at,
+        0 => running_node(thread_state, frame).made_at,
         stack => stack,
     };
     if stack != 0 {
         // SAFETY: PyTorch's function of that name; it takes nothing and reads a word of the thread.
         let number = unsafe { core::mem::transmute::<usize, extern "C" fn() -> u64>(thread)() };
         let [sequence, _] = frame.result;
-        nodes::made(number, sequence, stack);
-        if NOTED.load(Relaxed) < TOO_MANY {
-            NOTED.fetch_add(1, Relaxed);
+        nodes::remember(number, sequence, stack);
+        if REMEMBERED.load(Relaxed) < TOO_MANY {
+            REMEMBERED.fetch_add(1, Relaxed);
         }
     }
 }
 
 /// A pass begins in this thread. The first word is where its result goes, for that is an object.
-pub fn begins(frame: &mut Frame) {
+pub fn pass_begins(frame: &mut Frame) {
     let [_, _, pass, ..] = frame.args;
     if layout().is_some()
         && let Some(thread_state) = record::ready()
@@ -99,20 +99,20 @@ pub fn begins(frame: &mut Frame) {
     {
         let stack = match stacks::here() {
             // A pass that a node runs.
-            0 => around(thread_state, frame).began_at,
+            0 => running_node(thread_state, frame).began_at,
             stack => stack,
         };
-        nodes::began(pass, stack);
+        nodes::remember_pass(pass, stack);
     }
 }
 
 /// The node that the thread runs.
-fn around(thread_state: &mut ThreadState, frame: &Frame) -> Node {
-    Node::of(thread_state.nodes.around(frame.stack as usize))
+fn running_node(thread_state: &mut ThreadState, frame: &Frame) -> Node {
+    Node::of(thread_state.nodes.innermost(frame.stack as usize))
 }
 
 /// A thread begins to run a node.
-pub fn runs(frame: &mut Frame) -> bool {
+pub fn node_runs(frame: &mut Frame) -> bool {
     let (Some(layout), Some(thread_state)) = (layout(), record::ready()) else { return true };
     let [_, pass, node, ..] = frame.args;
     let node = of_node(layout, pass as usize, node as usize);
@@ -132,9 +132,9 @@ fn doubts() -> bool {
 const NOT_THERE: &[u8] = b"its nodes are not where they were expected";
 
 /// It has run.
-pub fn ran(frame: &mut Frame) {
+pub fn node_ran(frame: &mut Frame) {
     if let Some(thread_state) = record::ready_already() {
-        thread_state.nodes.leave(frame.stack as usize);
+        thread_state.nodes.leave_below(frame.stack as usize);
     }
 }
 
@@ -159,7 +159,7 @@ fn of_node(layout: &NodeLayout, pass: usize, node: usize) -> Option<Node> {
             Some(_) => {
                 PROOFS.fetch_add(1, Relaxed);
             }
-            None if sequence != NUMBERLESS && NOTED.load(Relaxed) >= TOO_MANY && doubts() => {
+            None if sequence != NUMBERLESS && REMEMBERED.load(Relaxed) >= TOO_MANY && doubts() => {
                 numbers_are_unknown(NOT_THERE);
             }
             None => {}

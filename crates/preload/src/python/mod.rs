@@ -69,7 +69,7 @@ pub fn keep(thread_state: &mut ThreadState, at: usize, number: u32) {
     if last != 0 && is_kept(thread_state) {
         return;
     }
-    let node = thread_state.nodes.around(at);
+    let node = thread_state.nodes.innermost(at);
     let mut words = [MaybeUninit::<u64>::uninit(); MOST_FRAMES];
     let (count, has_more) = frames::read(&mut words).map_or((0, false), |read| (read.count, read.has_more));
     let words = words.get(..count).unwrap_or(&[]);

@@ -40,7 +40,7 @@ fn tag(thread: u64, sequence: u64) -> u64 {
 
 /// A node was made.
 #[inline(always)]
-pub fn made(thread: u64, sequence: u64, stack: u32) {
+pub fn remember(thread: u64, sequence: u64, stack: u32) {
     if let Some(entry) = MADE_AT.get(place(thread, sequence)) {
         entry.store(tag(thread, sequence) | u64::from(stack), Relaxed);
     }
@@ -54,7 +54,7 @@ pub fn made_at(thread: u64, sequence: u64) -> Option<u32> {
     (entry != 0 && entry ^ stack == tag(thread, sequence)).then_some(stack as u32)
 }
 
-fn passes(pass: usize) -> impl Iterator<Item = &'static AtomicU64> {
+fn pass_entries(pass: usize) -> impl Iterator<Item = &'static AtomicU64> {
     let start = mixed(FACTOR, pass as u64) as usize;
     (0..PASS_PROBES).filter_map(move |n| BEGAN_AT.get(start.wrapping_add(n) % PASSES))
 }
@@ -65,16 +65,16 @@ fn pass_tag(pass: usize) -> u64 {
 }
 
 /// A backward pass began.
-pub fn began(pass: usize, stack: u32) {
+pub fn remember_pass(pass: usize, stack: u32) {
     let (of, word) = (pass_tag(pass), pass_tag(pass) | u64::from(stack));
-    for entry in passes(pass) {
+    for entry in pass_entries(pass) {
         let there = entry.load(Relaxed);
         let is_its = there == 0 || there >> STACK_BITS == of >> STACK_BITS;
         if is_its && entry.compare_exchange(there, word, Relaxed, Relaxed).is_ok() {
             return;
         }
     }
-    if let Some(entry) = passes(pass).next() {
+    if let Some(entry) = pass_entries(pass).next() {
         entry.store(word, Relaxed);
     }
 }
@@ -82,8 +82,8 @@ pub fn began(pass: usize, stack: u32) {
 /// The stack that began a pass, 0: it is not known.
 pub fn began_at(pass: usize) -> u32 {
     let of = pass_tag(pass) >> STACK_BITS;
-    let found = passes(pass).map(|entry| entry.load(Relaxed)).find(|word| *word >> STACK_BITS == of);
-    found.map_or(0, |word| (word & ((1 << STACK_BITS) - 1)) as u32)
+    let word = pass_entries(pass).map(|entry| entry.load(Relaxed)).find(|word| *word >> STACK_BITS == of);
+    word.map_or(0, |word| (word & ((1 << STACK_BITS) - 1)) as u32)
 }
 
 /// The number of the type whose table of virtual functions this is, 0: there is no room for another one. None: it makes
@@ -128,23 +128,23 @@ mod tests {
 
     #[test]
     fn nodes_of_threads() {
-        made(1, 7, 3);
-        made(2, 7, 4);
-        made(1, 8, 5);
+        remember(1, 7, 3);
+        remember(2, 7, 4);
+        remember(1, 8, 5);
         assert_eq!([made_at(1, 7), made_at(2, 7), made_at(1, 8)], [Some(3), Some(4), Some(5)]);
         assert_eq!([made_at(3, 7), made_at(1, 9)], [None, None]);
         // The place is taken by a later one.
-        made(1, 7 + NODES as u64, 6);
+        remember(1, 7 + NODES as u64, 6);
         assert_eq!([made_at(1, 7), made_at(1, 7 + NODES as u64)], [None, Some(6)]);
     }
 
     #[test]
     fn passes_in_one_place() {
         for n in 1..200 {
-            began(n << 20, n as u32);
+            remember_pass(n << 20, n as u32);
             assert_eq!(began_at(n << 20), n as u32);
         }
-        began(5 << 20, 0);
+        remember_pass(5 << 20, 0);
         assert_eq!([began_at(5 << 20), began_at(0x7777_0000)], [0, 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! Stacks of Python to which nodes of autograd lead. Each has a number, by a hash of its frames, and its frames go to the
+//! Stacks of Python to which nodes of autograd lead. Each has a number, by a hash of its frames. Its frames go to the
 //! names stream once.
 
 use super::codes::{FACTOR, mixed};

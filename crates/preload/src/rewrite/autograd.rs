@@ -1,5 +1,6 @@
-//! Three functions of PyTorch's autograd, in runs that keep Python frames: they get slots, which are not recorded. PyTorch
-//! calls its own exports through words that the loader binds at the first call; such a word leads to the slot at once.
+//! Three functions of PyTorch's autograd, in runs that keep Python frames: they get slots, which are not recorded.
+//! PyTorch calls its own exports through words that the loader binds at the first call. Such a word gets the slot
+//! before.
 //!
 //! Limits: a function of the same name in another library is passed by, and calls of a PyTorch that is linked otherwise
 //! are not seen.
@@ -32,22 +33,22 @@ pub fn find(snapshot: &Snapshot) -> Option<Functions> {
     }
     let library = snapshot.objects().iter().find(|o| o.live && o.name() == AUTOGRAD.library)?;
     let layout = || NODES.iter().enumerate().find_map(|(n, of)| Some((n, export(library, of.execute)?)));
-    let found = (|| {
+    let functions = (|| {
         let (n, execute) = layout()?;
-        let functions = [export(library, AUTOGRAD.made)?, export(library, AUTOGRAD.evaluate)?];
-        Some((export(library, AUTOGRAD.thread)?, n, execute, functions))
+        let of_nodes = [export(library, AUTOGRAD.numbers_node)?, export(library, AUTOGRAD.evaluate)?];
+        Some((export(library, AUTOGRAD.thread)?, n, execute, of_nodes))
     })();
-    let Some((thread, n, execute, [made, evaluate])) = found else {
+    let Some((thread, n, execute, [numbers_node, evaluate])) = functions else {
         backward::unknown(library.name());
         return None;
     };
     static FOUND: AtomicUsize = AtomicUsize::new(0);
     if FOUND.swap(thread, AcqRel) != thread {
-        backward::found(thread, n);
+        backward::set_functions(thread, n);
     }
     let execute_name = NODES.get(n)?.execute;
     let all = [
-        (made, AUTOGRAD.made, NODE_MADE),
+        (numbers_node, AUTOGRAD.numbers_node, NODE_MADE),
         (execute, execute_name, PASS_BEGINS),
         (evaluate, AUTOGRAD.evaluate, NODE_RUNS),
     ];
@@ -73,8 +74,8 @@ impl Functions {
     /// `symbol` is that of the word, in the tables of `of`, which is mapped.
     pub unsafe fn slot(&self, of: &Object, word: &Rela, symbol: &Sym, value: usize) -> Option<usize> {
         let exact = |address: usize| self.all.iter().find(|(function, ..)| *function == address);
-        let found = match exact(value) {
-            Some(found) => found,
+        let (function, _, interceptor) = match exact(value) {
+            Some(same) => same,
             None if !word.is_jump_slot() || !of.has_code(value) => return None,
             None if symbol.section != 0 => exact(of.base.wrapping_add(symbol.value))?,
             None => {
@@ -83,7 +84,7 @@ impl Functions {
                 self.all.iter().find(|(_, of, _)| *of == name)?
             }
         };
-        slot(found.0, found.2)
+        slot(*function, *interceptor)
     }
 
     /// The words of an object were looked at, and so many lead to slots now.
@@ -113,13 +114,13 @@ fn slot(function: usize, interceptor: u32) -> Option<usize> {
         if occupant.is_err_and(|other| other != function) {
             continue;
         }
-        let made = slot.load(Acquire);
-        if made != 0 {
-            return Some(made);
+        let existing = slot.load(Acquire);
+        if existing != 0 {
+            return Some(existing);
         }
-        let made = create::for_interceptors(function, interceptor)?;
-        slot.store(made, Release);
-        return Some(made);
+        let new = create::for_interceptors(function, interceptor)?;
+        slot.store(new, Release);
+        return Some(new);
     }
     None
 }

@@ -49,7 +49,7 @@ pub struct RunningNodes {
 impl RunningNodes {
     /// The thread has begun to run one.
     pub fn push(&mut self, frame: usize, node: u64) {
-        self.leave(frame);
+        self.leave_below(frame);
         if let Some(place) = self.all.get_mut(self.count) {
             *place = (frame, node);
             self.count += 1;
@@ -58,7 +58,7 @@ impl RunningNodes {
 
     /// Forgets those whose frames are not above `frame`: they have ended, also by an exception.
     #[inline(always)]
-    pub fn leave(&mut self, frame: usize) {
+    pub fn leave_below(&mut self, frame: usize) {
         while let Some((of, _)) = self.count.checked_sub(1).and_then(|last| self.all.get(last)) {
             if *of > frame {
                 return;
@@ -69,11 +69,11 @@ impl RunningNodes {
 
     /// The innermost one around `frame`; 0: none.
     #[inline(always)]
-    pub fn around(&mut self, frame: usize) -> u64 {
+    pub fn innermost(&mut self, frame: usize) -> u64 {
         if self.count == 0 {
             return 0;
         }
-        self.leave(frame);
+        self.leave_below(frame);
         self.count.checked_sub(1).and_then(|last| self.all.get(last)).map_or(0, |(_, node)| *node)
     }
 

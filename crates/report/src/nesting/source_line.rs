@@ -25,8 +25,8 @@ enum Backward {
     Node(Arc<str>),
 }
 
-/// The line of the program for which a call is made: the line that makes it, or in a backward pass the line that began
-/// the pass, and the one whose gradients are computed.
+/// The line of the program that makes a call. In a backward pass it is the line that began the pass, and the one whose
+/// gradients are computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceLine {
     place: Option<Place>,
@@ -126,12 +126,12 @@ fn innermost(stack: &Stack, is_wanted: impl Fn(&Frame) -> bool) -> Option<&Frame
 /// The line of a stack: of Python the innermost one of the program, else the innermost one; without Python the
 /// innermost that is known.
 pub(crate) fn line_of(stack: &Stack) -> Option<SourceLine> {
-    let made = || innermost(stack, |frame| frame.node.is_some()).and_then(Place::of).map(Backward::Of);
+    let forward = || innermost(stack, |frame| frame.node.is_some()).and_then(Place::of).map(Backward::Of);
     let node = || stack.frames.iter().find_map(|frame| frame.node.clone()).map(Backward::Node);
-    let backward = made().or_else(node);
-    let known = || stack.frames.iter().find(|frame| frame.source.is_some() && frame.node.is_none());
+    let backward = forward().or_else(node);
+    let native = || stack.frames.iter().find(|frame| frame.source.is_some() && frame.node.is_none());
     // In a backward pass the native line is one of PyTorch's.
-    let place = own_python(stack).or_else(|| if backward.is_none() { known() } else { None }).and_then(Place::of);
+    let place = own_python(stack).or_else(|| if backward.is_none() { native() } else { None }).and_then(Place::of);
     (place.is_some() || backward.is_some()).then_some(SourceLine { place, backward })
 }
 
@@ -169,13 +169,13 @@ mod tests {
     #[test]
     fn the_line_of_a_backward_pass() {
         let torch = "/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py";
-        let made = |file: &str, line: u32, function: &str| Frame {
+        let maker = |file: &str, line: u32, function: &str| Frame {
             node: Some("MmBackward0".into()),
             function: Some((function.into(), None)),
             ..frame(file, line, true)
         };
-        let node = Frame { source: None, ..made("", 0, "node MmBackward0") };
-        let nodes = [made(torch, 7, "backward of linear"), made("/home/me/model.py", 40, "backward of forward")];
+        let node = Frame { source: None, ..maker("", 0, "node MmBackward0") };
+        let nodes = [maker(torch, 7, "backward of linear"), maker("/home/me/model.py", 40, "backward of forward")];
         let began = frame("/home/me/train.py", 72, true);
         let native = frame("/src/engine.cpp", 9, false);
         let line = |frames: &[&Frame]| {

@@ -38,6 +38,9 @@ fn each_rule_holds_or_not() {
         (&["--explain", "ignored_error"], 1, "FAIL    no finding of ignored_error: 1 finding"),
         (&["--explain", "small_copies"], 0, "ok      no finding of small_copies: no finding"),
         (&["--like", &golden], 0, "the calls are the same"),
+        (&["--no-sync"], 1, "FAIL    no wait: 3 calls may block the host"),
+        (&["--no-sync=!cuMemcpy*"], 1, "FAIL    no wait of !cuMemcpy*: 2 calls may block the host"),
+        (&["--no-sync=cuLaunchKernel"], 0, "ok      no wait of cuLaunchKernel: no call may block the host"),
         (&["--no-sync-in", "step *"], 125, "unknown no wait in step *: no call is in a range step *"),
     ] {
         let (exit_code, text, said) = check(words, &run);

@@ -191,7 +191,7 @@ fn waits(report: &dyn Report, run_ends: &[FinishedRun]) -> Result<Found> {
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("calls")?.as_u64())
         .sum();
-    verdict::of_problems(calls, true, run_ends)?;
+    verdict::of_problems(calls, report.has_calls(), run_ends)?;
     let sentence = match calls {
         0 => "no call may block the host".to_owned(),
         n => format!("{} may block the host", plural(n, "call", "calls")),

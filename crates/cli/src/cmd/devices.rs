@@ -169,6 +169,7 @@ mod tests {
             bus_width: Some(6016),
             l2: Some(60 << 20),
             subsystem: None,
+            fixed_facts: Default::default(),
         };
         let cards = vec![card(0), card(1)];
         let driver = Driver { version: "580.159.04".to_owned(), tables: "580.142", fit: Fit::SameBranch, cards };

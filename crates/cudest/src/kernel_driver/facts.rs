@@ -45,7 +45,7 @@ pub struct Facts {
     /// PCI subsystem: vendor and device.
     pub subsystem: Option<(u16, u16)>,
     /// Those that a context needs, as the driver gave them.
-    pub(crate) fixed_facts: FixedFacts,
+    pub fixed_facts: FixedFacts,
 }
 
 impl Facts {

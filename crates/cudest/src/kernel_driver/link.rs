@@ -63,7 +63,7 @@ pub(crate) fn cards(client: &Client) -> Result<Vec<Card>> {
 
 /// Facts of a GPU that never change: each is asked for once, or was read before.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct FixedFacts {
+pub struct FixedFacts {
     /// The numbers of its device and its subdevice.
     instances: OnceLock<(u64, u64)>,
     pub classes: OnceLock<Vec<u32>>,

@@ -121,7 +121,7 @@ fn write_cell(value: ColumnValue<'_>, heads: &ArgumentHeads, to: &mut Vec<u8>) -
     true
 }
 
-/// The same of a value with parts.
+/// Writes a value with parts in the same way.
 fn write_structured(value: Structured<'_>, heads: &ArgumentHeads, to: &mut Vec<u8>) -> bool {
     let built = match value {
         Structured::Arguments(call, exit) => {

@@ -63,9 +63,9 @@ fn write(value: &Value, launched: Option<&DriverArgs>, to: &mut Vec<u8>) {
         Value::Single(f) if f.is_finite() => _ = serde_json::to_writer(to, f),
         Value::Double(f) if f.is_finite() => _ = serde_json::to_writer(to, f),
         Value::Single(_) | Value::Double(_) | Value::Uuid(_) => {
-            let mut shown = String::new();
-            write_value(value, &mut shown);
-            text(&shown, to);
+            let mut as_text = String::new();
+            write_value(value, &mut as_text);
+            text(&as_text, to);
         }
         Value::Enum(n, of) => {
             to.extend_from_slice(br#"{"enum":"#);
@@ -104,8 +104,8 @@ fn write(value: &Value, launched: Option<&DriverArgs>, to: &mut Vec<u8>) {
             to.extend_from_slice(br#","memory":"none"}"#);
         }
         Value::Address(at, place) => {
-            if let Some(told) = launched.and_then(|launched| launched.value_at(value)) {
-                return write(told, None, to);
+            if let Some(at_launch) = launched.and_then(|launched| launched.value_at(value)) {
+                return write(at_launch, None, to);
             }
             to.extend_from_slice(br#"{"address":"#);
             address(*at, to);

@@ -2,8 +2,8 @@
 //! bytes.
 
 use super::state::process_state::ProcessState;
-use super::values::kernel_params::ParametersByKernel;
 use super::values::memory::Memory;
+use super::values::parameter_types::ParametersByKernel;
 use super::values::row::Row;
 use super::values::walk::{Side, VALUES, Walk};
 use crate::event::Layer;

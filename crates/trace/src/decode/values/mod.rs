@@ -8,6 +8,7 @@ pub mod copied;
 pub mod count;
 pub mod kernel_params;
 pub mod memory;
+pub mod parameter_types;
 pub mod row;
 pub mod scalar;
 pub mod shaped;

@@ -1,8 +1,8 @@
 //! Walks from the words of a call over types and pointers to values. It reads memory only through [`Memory`], follows
 //! pointers no deeper than [`DEPTH`], and makes at most [`VALUES`] values for a call.
 
-use super::kernel_params::ParametersByKernel;
 use super::memory::Memory;
+use super::parameter_types::ParametersByKernel;
 use super::row::Row;
 use crate::decode::state::allocations::Fallback;
 use crate::decode::state::effect_origin::EffectOrigin;

@@ -1,5 +1,5 @@
 //! libcuda.so.1: the front of `cutap-driver` with its engines. NVIDIA's real runtimes start on it. Where its file lies
-//! says which engine works ([`choice`]).
+//! says which engine works (module `choice`).
 //!
 //! The shared library is built by
 //!

@@ -96,7 +96,7 @@ impl Search {
     }
 }
 
-/// As [`Search::library`].
+/// As `Search::library`.
 pub fn library(name: &OsStr) -> Option<PathBuf> {
     Search::new().library(name)
 }

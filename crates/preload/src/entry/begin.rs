@@ -82,6 +82,7 @@ fn close_tables() {
     handles::close();
     instances::close();
     hook_libraries::thread::close();
+    python::close();
 }
 
 /// True once started with a run directory; starts if nobody did.

@@ -20,6 +20,7 @@ mod nodes;
 mod stacks;
 mod wanted;
 
+pub use nodes::close;
 pub use wanted::{keeps_frames_of, may_fail, start};
 
 use crate::process::{page, run};

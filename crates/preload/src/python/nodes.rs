@@ -4,13 +4,16 @@
 use super::codes::{FACTOR, mixed, of_bytes};
 use super::memory::Memory;
 use crate::process::{copy, names};
+use crate::sys::{Opened, Table};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use cutap_wire::names::{Name, kind};
 
 /// Nodes that are remembered.
 const NODES: usize = 1 << 18;
 /// Of each the number of the stack that made it, and above it what tells it from others. 0: none.
-static MADE_AT: [AtomicU64; NODES] = [const { AtomicU64::new(0) }; NODES];
+#[unsafe(link_section = ".bss.cutap_tables")]
+static MADE_AT: Table<AtomicU64, NODES> = Table([const { AtomicU64::new(0) }; NODES]);
+static OPENED: Opened = Opened::all();
 /// Bits of the number of a stack.
 const STACK_BITS: u32 = 20;
 
@@ -38,10 +41,16 @@ fn tag(thread: u64, sequence: u64) -> u64 {
     mixed(mixed(FACTOR, thread), sequence) << STACK_BITS
 }
 
+/// At start: no node is remembered.
+pub fn close() {
+    OPENED.close(&MADE_AT);
+}
+
 /// A node was made.
 #[inline(always)]
 pub fn remember(thread: u64, sequence: u64, stack: u32) {
-    if let Some(entry) = MADE_AT.get(place(thread, sequence)) {
+    let place = place(thread, sequence);
+    if let Some(entry) = MADE_AT.get(place).filter(|_| OPENED.reach(&MADE_AT, place)) {
         entry.store(tag(thread, sequence) | u64::from(stack), Relaxed);
     }
 }

@@ -1,11 +1,12 @@
 //! Why a rank did not call what others called. What is not known of a rank is no reason to accuse it.
 
 use super::job::{JobCollectives, JoinedCommunicator};
-use super::run::{CallState, CommunicatorEnd};
+use super::member::Member;
+use super::run::{CallState, CommunicatorEnd, RunCommunicator};
 use crate::format::units::time;
 
 /// Ends of programs that are closer together than this are those of one job that was killed.
-const TOGETHER_NS: u64 = 500_000_000;
+pub(super) const TOGETHER_NS: u64 = 500_000_000;
 /// A collector writes more often than this that a program still runs.
 const SILENCE_NS: u64 = 3_000_000_000;
 
@@ -42,6 +43,20 @@ impl JobCollectives<'_> {
         if let Some(lacks) = &run.lacks {
             return Some(Absence::Unknown(format!("calls are missing: {lacks}")));
         }
+        // Whom it waits for is not known.
+        let is_known_peer = |peer: u32| {
+            let mut of_rank = of.members.iter().filter(|other| other.rank == Some(peer));
+            of_rank.any(|other| self.communicator(other).is_some_and(|of| of.is_whole))
+        };
+        let mut unfinished =
+            communicator.transfers.iter().filter(|transfer| transfer.call.state != CallState::Complete);
+        if let Some(transfer) = unfinished.find(|transfer| !is_known_peer(transfer.peer)) {
+            let peer = transfer.peer;
+            return Some(Absence::Unknown(format!("it may wait for rank {peer}, which is not known")));
+        }
+        if let Some(call) = self.derives_from(of, member) {
+            return Some(Absence::Certain(format!("called {call} instead")));
+        }
         match communicator.communicator_end {
             Some(CommunicatorEnd::Aborted) => {
                 return Some(Absence::Certain("aborted the communicator before it".to_owned()));
@@ -70,6 +85,17 @@ impl JobCollectives<'_> {
             }
             _ => "did not arrive yet".to_owned(),
         }))
+    }
+
+    /// The call that a member is in, which makes another communicator from this one.
+    fn derives_from(&self, of: &JoinedCommunicator, member: &Member) -> Option<&str> {
+        let pid = self.communicator(member)?.pid;
+        let mut all = self.runs.get(member.run)?.collectives.communicators.iter();
+        let is_child = |child: &&RunCommunicator| {
+            let parent = child.parent.as_ref().map(|parent| &parent.identity);
+            child.is_starting && child.pid == pid && parent.is_some() && parent == of.identity.as_ref()
+        };
+        all.find(is_child)?.made_by.as_deref()
     }
 
     /// Whether the calls of a run are known until a moment of another run. Those of a program that has ended are.

@@ -66,6 +66,25 @@ impl FindingKind {
 }
 
 impl Finding {
+    /// Members that did not do what others wait for.
+    pub(super) fn late_members(&self) -> Vec<usize> {
+        match &self.kind {
+            FindingKind::Absent { absent, .. } => absent.iter().map(|(member, _)| *member).collect(),
+            FindingKind::Transfer { peer, before: None, peer_signature: None, .. } => vec![*peer],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Members that wait for others.
+    pub(super) fn waiting_members(&self) -> Vec<usize> {
+        match &self.kind {
+            FindingKind::Absent { present, .. } | FindingKind::NotJoined { present, .. } => present.clone(),
+            FindingKind::Mismatch { groups, .. } => groups.iter().flatten().copied().collect(),
+            FindingKind::Transfer { member, .. } => vec![*member],
+            FindingKind::Before { .. } => Vec::new(),
+        }
+    }
+
     /// The sentence.
     pub fn text(&self, job: &JobCollectives<'_>) -> String {
         let Some(of) = job.joined.get(self.communicator) else { return String::new() };

@@ -17,6 +17,8 @@ pub struct JobRun<'a> {
     pub lacks: Option<String>,
     /// How its program ended: `was killed by signal 9`.
     pub program_end: Option<String>,
+    /// Why a thread of it does not run on by itself: a signal or a debugger has stopped it.
+    pub stopped: Option<String>,
     /// The last moment of which something is known.
     pub last_ns: u64,
     /// Until when all its calls are known.

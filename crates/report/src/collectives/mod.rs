@@ -11,6 +11,7 @@ mod identity;
 mod job;
 mod log;
 mod member;
+mod not_joined;
 mod order;
 mod range_calls;
 mod run;

@@ -2,7 +2,7 @@
 
 use super::finding::FindingKind;
 use super::job::JobRun;
-use super::run::{CallState, CollectiveCall, RunCollectives, RunCommunicator, Transfer};
+use super::run::{CallState, CollectiveCall, Derived, RunCollectives, RunCommunicator, Transfer};
 use super::signature::Signature;
 use super::verdict::JobVerdict;
 
@@ -45,6 +45,7 @@ fn run(rank: u32, collectives: &RunCollectives) -> JobRun<'_> {
         boot_id: Some("boot".to_owned()),
         lacks: None,
         program_end: None,
+        stopped: None,
         last_ns: SECOND,
         known_ns: SECOND,
         collectives,
@@ -254,6 +255,71 @@ fn a_transfer_that_is_missing_is_the_reason() {
     all[2].communicators[0].transfers[5].number = 3;
     let expected = "not arrived: call 3 of comm#1: rank 1 did not arrive yet";
     assert!(verdict(&all).starts_with(expected), "{}", verdict(&all));
+}
+
+/// A rank that waits for one without a file is not named; nor is one that waits in another communicator.
+#[test]
+fn the_reason_is_elsewhere() {
+    let mut all = [rank(0, 4, &[4]), rank(2, 4, &[4, 4]), rank(3, 4, &[4, 4])];
+    let call = CollectiveCall { state: CallState::Enqueued, start_ns: 500, ..Default::default() };
+    all[0].communicators[0].transfers = vec![Transfer { is_send: true, peer: 1, number: 1, call }];
+    let runs = all.iter().zip([0, 2, 3]).map(|(of, rank)| run(rank, of)).collect();
+    let text = JobVerdict::new(runs).sentence().unwrap_or_default();
+    assert!(
+        text.starts_with("no mismatch: ") && text.contains("rank 1 is not known: no call in these files"),
+        "{text}"
+    );
+    // Rank 1 waits for rank 2 in the second one, and is late in the first one.
+    let two = |of: u32, first: &[u64], second: &[u64]| {
+        let (mut both, of_two) = (rank(of, 3, first), rank(of - 1, 2, second));
+        both.communicators.extend(of_two.communicators);
+        (both.communicators[1].identity, both.communicators[1].name) = (Some("0x2".to_owned()), "comm#2".to_owned());
+        let later = both.communicators[1].calls.iter_mut();
+        later.for_each(|call| (call.signature, call.start_ns) = (0, call.start_ns + 10_000));
+        both
+    };
+    let all = [rank(0, 3, &[4, 4]), two(1, &[4], &[4]), two(2, &[4], &[])];
+    assert!(verdict(&all).starts_with("not arrived: call 1 of comm#2: rank 2 did not"), "{}", verdict(&all));
+}
+
+/// Others stand in a split that one rank did not call.
+#[test]
+fn a_split_that_a_rank_does_not_call() {
+    let child = |of: u32| RunCommunicator {
+        name: "comm#2".to_owned(),
+        identity: Some("0x2".to_owned()),
+        parent: Some(Derived { identity: "0x1".to_owned(), child: 1, key: Some(0) }),
+        made_by: Some("ncclCommSplit".to_owned()),
+        made_ns: 5000 + u64::from(of),
+        is_starting: true,
+        is_whole: true,
+        first: 1,
+        ..Default::default()
+    };
+    let mut all = [rank(0, 3, &[4]), rank(1, 3, &[4]), rank(2, 3, &[4])];
+    for of in [1, 2] {
+        all[of].communicators[0].children = 1;
+        all[of].communicators.push(child(of as u32));
+    }
+    let expected = "not arrived: rank 0 did not call ncclCommSplit for comm#2 yet; ranks 1, 2 called it";
+    assert_eq!(verdict(&all), expected);
+    let mut with_next = all.clone();
+    let next = CollectiveCall { state: CallState::Enqueued, start_ns: 6000, ..Default::default() };
+    with_next[0].communicators[0].calls.push(next);
+    assert_eq!(verdict(&with_next), expected);
+}
+
+/// A program that ended within a call that all have made.
+#[test]
+fn a_rank_that_is_gone_is_said() {
+    let all = [rank(0, 2, &[1, 2]), rank(1, 2, &[1, 2])];
+    let mut runs = vec![run(0, &all[0]), run(1, &all[1])];
+    let text = |runs: &[JobRun<'_>]| JobVerdict::new(runs.to_vec()).sentence().unwrap_or_default();
+    runs[1].stopped = Some("is stopped by a signal".to_owned());
+    assert_eq!(text(&runs), "no mismatch: 2 calls of comm#1 agree on ranks 0, 1; rank 1 is stopped by a signal");
+    (runs[1].program_end, runs[1].last_ns) = (Some("was ended by SIGKILL".to_owned()), 1000);
+    let end_text = "; the program of rank 1 was ended by SIGKILL, 1s before the others";
+    assert_eq!(text(&runs), format!("no mismatch: 2 calls of comm#1 agree on ranks 0, 1{end_text}"));
 }
 
 /// Each rank of a chain waits for the one before it, and the first one sends nothing. The others are healthy, whichever

@@ -1,7 +1,10 @@
 //! Ranks of which nothing can be compared, and files that were given twice.
 
+use super::absent::TOGETHER_NS;
 use super::job::{JobCollectives, JoinedCommunicator};
 use super::member::{Member, labels, ranks_text};
+use super::run::{CallState, CollectiveCall};
+use crate::format::units::time;
 use std::collections::BTreeMap;
 
 impl JobCollectives<'_> {
@@ -40,6 +43,37 @@ impl JobCollectives<'_> {
             format!("; {} {is} not known: {reason}", ranks_text(ranks))
         };
         self.unknown_ranks(of).into_iter().map(text).collect()
+    }
+
+    /// `; the program of rank 1 was ended by SIGKILL, 4s before the others`, of ranks that do not run on.
+    pub(super) fn gone_text(&self, together: &[&JoinedCommunicator]) -> String {
+        let mut all: Vec<(usize, String)> = Vec::new();
+        for member in together.iter().flat_map(|of| &of.members) {
+            let Some(run) = self.runs.get(member.run) else { continue };
+            let of_clock = (0..self.runs.len()).filter(|other| self.have_one_clock(*other, member.run));
+            let last_ns = of_clock.filter_map(|other| Some(self.runs.get(other)?.last_ns)).max().unwrap_or(0);
+            let later_ns = last_ns.saturating_sub(run.last_ns);
+            let text = match (&run.program_end, &run.stopped) {
+                (Some(end), _) if later_ns > TOGETHER_NS && !self.is_finished(member.run) => {
+                    format!("; the program of {} {end}, {} before the others", member.label, time(later_ns))
+                }
+                (None, Some(stopped)) => format!("; {} {stopped}", member.label),
+                _ => continue,
+            };
+            if !all.iter().any(|(of, _)| *of == member.run) {
+                all.push((member.run, text));
+            }
+        }
+        all.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// Whether nothing of a run is left to do: its calls are complete, or their communicators ended in order.
+    fn is_finished(&self, run: usize) -> bool {
+        let all = self.runs.get(run).map_or(&[][..], |run| &run.collectives.communicators);
+        all.iter().all(|of| {
+            let is_open = |call: &CollectiveCall| call.state != CallState::Complete;
+            of.communicator_end.is_some() || !of.calls.iter().any(is_open)
+        })
     }
 
     /// The sentence where no two ranks of a communicator are known.

@@ -38,6 +38,7 @@ impl<'a> JobVerdict<'a> {
         all.orders = all.job.other_orders();
         all.orders.retain(|order| !all.findings.iter().any(|finding| says_more(finding, order)));
         // What holds up ranks comes first, then what came first.
+        let caused: Vec<Finding> = all.findings.iter().filter(|of| all.has_cause(of)).cloned().collect();
         all.findings.sort_by_key(|finding| {
             let certainty = match finding.kind {
                 FindingKind::Mismatch { .. } | FindingKind::Before { .. } => 0,
@@ -45,7 +46,7 @@ impl<'a> JobVerdict<'a> {
                 FindingKind::Transfer { before: Some(_), .. } => 1,
                 _ => 2,
             };
-            (finding.is_over, certainty, finding.start_ns)
+            (finding.is_over, certainty, caused.contains(finding), finding.start_ns)
         });
         all
     }
@@ -54,6 +55,7 @@ impl<'a> JobVerdict<'a> {
         let job = &self.job;
         let of = &job.joined[place];
         let mut findings = job.not_joined(place, of);
+        findings.extend(job.not_derived(place, of));
         let mut compared: Vec<usize> = (0..of.members.len()).filter(|n| !of.members[*n].is_unaligned).collect();
         let (mut agreed, mut are_all_known) = (0, true);
         let mut notes = Vec::new();
@@ -124,6 +126,20 @@ impl<'a> JobVerdict<'a> {
         self.findings.extend(findings);
     }
 
+    /// Whether a rank is late here because it waits elsewhere.
+    fn has_cause(&self, finding: &Finding) -> bool {
+        let late = finding.late_members();
+        let process = |of: &Finding, place: &usize| -> Option<(usize, u32)> {
+            let member = self.job.joined.get(of.communicator)?.members.get(*place)?;
+            Some((member.run, self.job.communicator(member)?.pid))
+        };
+        self.findings.iter().filter(|other| !other.is_over && *other != finding).any(|other| {
+            let waiting = other.waiting_members();
+            let is_waiting = |late: &usize| waiting.iter().any(|n| process(other, n) == process(finding, late));
+            late.iter().any(is_waiting)
+        })
+    }
+
     /// What to look at first; none if nothing is wrong.
     pub fn culprit(&self) -> Option<Culprit<'_>> {
         let sure = |finding: &&Finding| {
@@ -145,7 +161,13 @@ impl<'a> JobVerdict<'a> {
     /// The last line: what to look at first, or that nothing is wrong.
     pub fn sentence(&self) -> Option<String> {
         match self.culprit() {
-            Some(Culprit::Finding(first)) => return Some(first.text(&self.job)),
+            Some(Culprit::Finding(first)) => {
+                // Ranks that did not make the communicator are the finding.
+                let has_ranks = !matches!(first.kind, FindingKind::NotJoined { .. });
+                let of = self.job.joined.get(first.communicator).filter(|_| has_ranks);
+                let unknown = of.map(|of| self.job.unknown_text(of));
+                return Some(first.text(&self.job) + &unknown.unwrap_or_default());
+            }
             Some(Culprit::Order(order)) => return Some(order.text(&self.job)),
             None => {}
         }
@@ -162,7 +184,8 @@ impl<'a> JobVerdict<'a> {
             _ => format!("{agreed} calls of {of} agree"),
         };
         let on = if together.len() == 1 { format!(" on {ranks}") } else { String::new() };
-        Some(format!("no mismatch: {count}{on}{}", self.job.unknown_text(first)))
+        let (end_text, unknown) = (self.job.gone_text(&together), self.job.unknown_text(first));
+        Some(format!("no mismatch: {count}{on}{end_text}{unknown}"))
     }
 }
 
@@ -178,29 +201,6 @@ fn says_more(finding: &Finding, order: &OtherOrder) -> bool {
 impl JobCollectives<'_> {
     fn first_start(&self, of: &JoinedCommunicator, present: &[usize], number: u64) -> Option<u64> {
         present.iter().filter_map(|n| Some(self.call(&of.members[*n], number)?.start_ns)).min()
-    }
-
-    /// Ranks whose runs are here, and that did not call what makes the communicator.
-    fn not_joined(&self, place: usize, of: &JoinedCommunicator) -> Vec<Finding> {
-        let is_starting = |member: &&Member| self.communicator(member).is_some_and(|of| of.is_starting);
-        if of.unknown_ranks.is_empty() || !of.members.iter().any(|member| is_starting(&member)) {
-            return Vec::new();
-        }
-        let is_world = self.has_job_ranks(of);
-        let made_ns = of.members.iter().filter_map(|member| Some((member.run, self.communicator(member)?.made_ns)));
-        let first_made = made_ns.min_by_key(|(_, ns)| *ns);
-        let is_known = |run: usize| first_made.is_some_and(|(other, ns)| self.is_known_at(run, other, ns));
-        let is_here = |rank: &&u32| {
-            let mut runs = self.runs.iter().enumerate();
-            runs.any(|(n, run)| run.rank == Some(**rank) && run.lacks.is_none() && is_known(n))
-        };
-        let absent: Vec<u32> = of.unknown_ranks.iter().filter(|rank| is_world && is_here(rank)).copied().collect();
-        if absent.is_empty() {
-            return Vec::new();
-        }
-        let present = (0..of.members.len()).collect();
-        let kind = FindingKind::NotJoined { absent, present };
-        vec![Finding { communicator: place, kind, start_ns: 0, is_over: false }]
     }
 
     /// Calls that are no longer there differ among members.

@@ -24,6 +24,7 @@ pub fn verdict<'a>(documents: &[&'a HangDocument]) -> JobVerdict<'a> {
         boot_id: document.boot_id.clone(),
         lacks: document.lacks_collectives.clone(),
         program_end: document.program_end.clone().filter(|_| !document.is_live),
+        stopped: document.stopped().map(str::to_owned),
         last_ns: document.last_ns,
         known_ns: document.known_ns,
         collectives: &document.collectives,

@@ -165,6 +165,11 @@ impl HangDocument {
         self.kind == TYPE
     }
 
+    /// Why a thread of the run does not run on by itself.
+    pub fn stopped(&self) -> Option<&str> {
+        self.processes.iter().flat_map(ProcessState::threads_of).find_map(|(_, thread)| thread.stopped.as_deref())
+    }
+
     /// The thread that has waited longest inside a call, with its process; none if no thread waits.
     pub fn longest_wait(&self) -> Option<(&ProcessState, &ThreadState)> {
         let threads = self.processes.iter().flat_map(ProcessState::threads_of);

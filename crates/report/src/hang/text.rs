@@ -52,9 +52,9 @@ fn write_program_ends(documents: &[&HangDocument], out: &mut dyn io::Write) -> i
             None => by_end.push((end, vec![rank])),
         }
     }
-    by_end.into_iter().try_for_each(|(end, ranks)| {
-        let programs = if ranks.len() == 1 { "its program" } else { "their programs" };
-        writeln!(out, "{}: {programs} {end}", ranks_text(ranks))
+    by_end.into_iter().try_for_each(|(end, ranks)| match ranks.len() {
+        1 => writeln!(out, "{}: its program {end}", ranks_text(ranks)),
+        _ => writeln!(out, "{}: each program {end}", ranks_text(ranks)),
     })
 }
 

@@ -68,6 +68,7 @@ impl RunFacts {
             boot_id: self.end.host.boot_id.clone(),
             lacks: self.lacks.clone(),
             program_end: self.end.coverage.program_end.map(|end| end.to_string()),
+            stopped: None,
             last_ns: self.end.last_ns,
             known_ns: self.known_ns,
             collectives: &self.collectives,

@@ -13,6 +13,11 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+/* Older versions of NVIDIA's lack these. */
+extern __typeof__(ncclCommGrow) ncclCommGrow __attribute__((weak));
+extern __typeof__(ncclCommShrink) ncclCommShrink __attribute__((weak));
+extern __typeof__(ncclCommInitRankScalable) ncclCommInitRankScalable __attribute__((weak));
+
 #define CHECK(x) do { if (!(x)) { dprintf(2, "FAIL %s:%d: %s\n", __FILE__, __LINE__, #x); _exit(70); } } while (0)
 typedef void *P;
 int cuInit(unsigned flags), cuDevicePrimaryCtxRetain(P *context, int device), cuCtxSetCurrent(P context);

@@ -261,6 +261,12 @@ fn answers_are_joined() {
     assert_eq!(normal(&alone, pid), normal(&text, pid));
     let report = finish(Command::new(cutap()).args(["report", "--collectives"]).arg(&files[0]));
     assert!(report.stderr.contains("is an answer of cutap where --json; cutap where "), "{report:?}");
+    // A file that cannot be read does not hide the other ones.
+    let empty = program.folder.join("empty.cutap");
+    fs::write(&empty, "").expect("the folder is writable");
+    let done = finish(Command::new(cutap()).arg("where").args(&files).arg(&empty));
+    assert_eq!((done.status.code(), &done.stdout), (Some(125), &joined), "{done:?}");
+    assert!(done.stderr.contains("1 of 3 runs could not be read"), "{done:?}");
     // Other lines in such a file are left out.
     let noisy = program.folder.join("noisy.json");
     fs::write(&noisy, format!("srun: job 77 started\n{answer}\n{other}")).expect("the folder is writable");

@@ -24,9 +24,17 @@ pub struct Where {
 
 impl Where {
     pub fn run(self) -> Result<()> {
-        let mut documents = Vec::new();
+        let (mut documents, mut unread) = (Vec::new(), 0);
         for run in &self.runs {
-            documents.extend(documents_of(run)?);
+            match documents_of(run) {
+                Ok(of_run) => documents.extend(of_run),
+                Err(e) if self.runs.len() == 1 => return Err(e),
+                // What the other ranks say is of use without it.
+                Err(e) => {
+                    print_notice(&e.to_string());
+                    unread += 1;
+                }
+            }
         }
         let mut out = BufWriter::new(io::stdout());
         let lines = match self.json.json {
@@ -36,7 +44,14 @@ impl Where {
             }),
             false => write_documents(&documents, &mut out),
         };
-        written(lines.and_then(|()| out.flush()))
+        written(lines.and_then(|()| out.flush()))?;
+        match unread {
+            0 => Ok(()),
+            _ => Err(Error::own(format!(
+                "{unread} of {} runs could not be read; the answer is without",
+                self.runs.len()
+            ))),
+        }
     }
 }
 

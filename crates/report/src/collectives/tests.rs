@@ -117,7 +117,8 @@ fn an_unknown_rank_hides_no_mismatch_of_others() {
     let (text, notes) = of(&all);
     let sides = "rank 0 ncclAllReduce(count=49), rank 1 ncclAllReduce(count=99)";
     assert_eq!(text, format!("first mismatch: call 50 of comm#1: {sides}; 10 calls agree"));
-    assert_eq!(notes, ["call 11 of rank 2 is not known: calls are missing: 7 calls"]);
+    let of_call = "call 11 of rank 2 is not known: calls are missing: 7 calls";
+    assert_eq!(notes, ["calls are missing in run.2.cutap: 7 calls", of_call]);
     // A rank that certainly did not come is named, if the other one is not known.
     let all = [rank(0, 3, &counts), rank(1, 3, &counts[..20]), rank(2, 3, &counts[..10])];
     let (text, _) = of(&all);

@@ -83,7 +83,7 @@ impl JobCollectives<'_> {
         Some(format!("nothing to compare: only {members} of {} is known{}", of.name, self.unknown_text(of)))
     }
 
-    /// Files that are of one rank, or have nothing to do with each other.
+    /// Files that are of one rank, have nothing to do with each other, or lack calls.
     pub(super) fn doubts(&self) -> Vec<String> {
         let mut by_rank: BTreeMap<(usize, u32), Vec<&Member>> = BTreeMap::new();
         for (n, of) in self.joined.iter().enumerate() {
@@ -115,6 +115,10 @@ impl JobCollectives<'_> {
             if let Some(other) = (0..n).find(is_same_rank).filter(|other| !shares(*other)) {
                 add(run.rank.unwrap_or(0), other, n, ", which share no communicator: they may be of two jobs");
             }
+        }
+        for run in &self.runs {
+            let lacks = run.lacks.as_ref().filter(|_| !run.collectives.communicators.is_empty());
+            doubts.extend(lacks.map(|lacks| format!("calls are missing in {}: {lacks}", run.file)));
         }
         doubts
     }
